@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * A growing run of bytes, also used as string builder and for recycling. */
+#include "buf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool grow_to(struct td_buf *b, size_t cap, size_t keep)
+{
+	if (cap > SIZE_MAX / 2)
+		return false;
+	cap = (cap + 63) & ~(size_t)63;
+	uint8_t *data = aligned_alloc(64, cap);
+	if (!data)
+		return false;
+	if (keep)
+		memcpy(data, b->data, keep);
+	free(b->data);
+	b->data = data;
+	b->cap = cap;
+	return true;
+}
+
+bool td_buf_reserve(struct td_buf *b, size_t more)
+{
+	size_t need;
+	if (td_add_overflow(b->len, more, &need))
+		return false;
+	if (need <= b->cap && b->data)
+		return true;
+	return grow_to(b, TD_MAX(need, TD_MAX(b->cap + b->cap / 2, (size_t)64)), b->len);
+}
+
+bool td_buf_fit(struct td_buf *b, size_t bytes)
+{
+	b->len = 0;
+	return (bytes <= b->cap && b->data) || grow_to(b, TD_MAX(bytes, (size_t)64), 0);
+}
+
+bool td_buf_add(struct td_buf *b, const void *data, size_t bytes)
+{
+	if (!td_buf_reserve(b, bytes))
+		return false;
+	if (bytes)
+		memcpy(b->data + b->len, data, bytes);
+	b->len += bytes;
+	return true;
+}
+
+bool td_buf_printf(struct td_buf *b, const char *fmt, ...)
+{
+	va_list args;
+	va_start(args, fmt);
+	int n = vsnprintf(NULL, 0, fmt, args);
+	va_end(args);
+	if (n < 0 || !td_buf_reserve(b, (size_t)n + 1))
+		return false;
+	va_start(args, fmt);
+	vsnprintf((char *)b->data + b->len, (size_t)n + 1, fmt, args);
+	va_end(args);
+	b->len += (size_t)n;
+	return true;
+}
+
+void td_buf_free(struct td_buf *b)
+{
+	free(b->data);
+	*b = (struct td_buf){ 0 };
+}
+
+bool td_grow(void *items, size_t *cap, size_t n, size_t item_bytes)
+{
+	if (n < *cap)
+		return true;
+	size_t want = TD_MAX(*cap + *cap / 2, (size_t)16), bytes;
+	void *old;
+	memcpy(&old, items, sizeof old);
+	if (td_mul_overflow(want, item_bytes, &bytes))
+		return false;
+	void *more = realloc(old, bytes);
+	if (!more)
+		return false;
+	memcpy(items, &more, sizeof more);
+	*cap = want;
+	return true;
+}

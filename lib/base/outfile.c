@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Files that appear whole or not at all: written as .NAME.part, synced, renamed. */
+#include "outfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "err.h"
+
+static char *part_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	int folder = slash ? (int)(slash - path + 1) : 0;
+	char *part;
+	return asprintf(&part, "%.*s.%s.part", folder, path, path + folder) < 0 ? NULL : part;
+}
+
+int td_outfile_open(struct td_outfile *f, const char *path, struct tundish_error *e)
+{
+	*f = (struct td_outfile){ .fd = -1, .stream = strcmp(path, "-") == 0 };
+	f->path = strdup(f->stream ? "standard output" : path);
+	f->part = f->path && !f->stream ? part_name(path) : NULL;
+	if (!f->path || (!f->stream && !f->part)) {
+		td_outfile_abort(f);
+		return td_err_memory(e);
+	}
+	if (f->stream) {
+		f->fd = STDOUT_FILENO;
+		return 0;
+	}
+	f->fd = open(f->part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (f->fd >= 0)
+		return 0;
+	int rc = td_err_errno(e, errno, "%s", TD_ESC(f->part));
+	/* a folder that is not there is no missing input */
+	rc = rc == TUNDISH_E_NOT_FOUND ? td_err(e, TUNDISH_E_IO, "%s: no such folder", TD_ESC(path)) : rc;
+	free(f->part);
+	f->part = NULL;
+	td_outfile_abort(f);
+	return rc;
+}
+
+int td_outfile_write(struct td_outfile *f, const void *data, size_t bytes, struct tundish_error *e)
+{
+	const char *p = data;
+	while (bytes > 0) {
+		ssize_t n = write(f->fd, p, TD_MIN(bytes, (size_t)1 << 30));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return td_err_errno(e, errno, "%s", TD_ESC(f->path));
+		p += n;
+		bytes -= (size_t)n;
+		f->bytes += (uint64_t)n;
+	}
+	return 0;
+}
+
+int td_outfile_sync(struct td_outfile *f, struct tundish_error *e)
+{
+	if (f->stream || f->fd < 0)
+		return 0;
+	int rc = 0;
+	if (fsync(f->fd) != 0 && errno != EINVAL && errno != EROFS)
+		rc = td_err_errno(e, errno, "%s", TD_ESC(f->path));
+	if (close(f->fd) != 0 && rc == 0)
+		rc = td_err_errno(e, errno, "%s", TD_ESC(f->path));
+	f->fd = -1;
+	return rc;
+}
+
+int td_outfile_commit(struct td_outfile *f, struct tundish_error *e)
+{
+	int rc = td_outfile_sync(f, e);
+	if (rc == 0 && !f->stream && rename(f->part, f->path) != 0)
+		rc = td_err_errno(e, errno, "%s", TD_ESC(f->path));
+	if (rc == 0) {
+		free(f->part);
+		f->part = NULL;
+	}
+	td_outfile_abort(f);
+	return rc;
+}
+
+void td_outfile_abort(struct td_outfile *f)
+{
+	if (f->fd > 0 && !f->stream)
+		close(f->fd);
+	if (f->part)
+		unlink(f->part);
+	free(f->part);
+	free(f->path);
+	*f = (struct td_outfile){ .fd = -1 };
+}
+
+int td_write_file(const char *path, const void *data, size_t bytes, struct tundish_error *e)
+{
+	struct td_outfile f;
+	int rc = td_outfile_open(&f, path, e);
+	if (rc < 0)
+		return rc;
+	rc = td_outfile_write(&f, data, bytes, e);
+	if (rc == 0)
+		return td_outfile_commit(&f, e);
+	td_outfile_abort(&f);
+	return rc;
+}
+
+int td_sync_folder(const char *path, struct tundish_error *e)
+{
+	const char *slash = strrchr(path, '/');
+	char *folder = slash ? strndup(path, (size_t)(slash - path) + (slash == path)) : strdup(".");
+	if (!folder)
+		return td_err_memory(e);
+	int rc = 0, fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* some file systems cannot sync folders: nothing is lost that they promised */
+	if (fd < 0 || (fsync(fd) != 0 && errno != EINVAL && errno != ENOTSUP))
+		rc = td_err_errno(e, errno, "%s", TD_ESC(folder));
+	if (fd >= 0)
+		close(fd);
+	free(folder);
+	return rc;
+}

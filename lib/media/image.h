@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Pictures in files: what they are, whether they are whole, and their pixels. */
+#pragma once
+#include <stdbool.h>
+
+#include "buf.h"
+#include "tundish.h"
+
+enum td_image_kind {
+	TD_IMAGE_NONE = 0, /* no picture that is known */
+	TD_IMAGE_JPEG,
+	TD_IMAGE_PNG,
+	TD_IMAGE_BMP, /* known by name only from here on */
+	TD_IMAGE_GIF,
+	TD_IMAGE_WEBP,
+	TD_IMAGE_TIFF,
+};
+
+/* By the first bytes; 16 are enough. */
+enum td_image_kind td_image_probe(const void *data, size_t len);
+/* "JPEG", "PNG", ... */
+const char *td_image_kind_name(enum td_image_kind kind);
+
+struct td_image_info {
+	enum td_image_kind kind;
+	uint32_t width, height;
+	unsigned channels; /* as stored: 1 to 4; a palette counts 3 */
+	unsigned bits;	   /* per sample: 1 to 16 */
+	bool progressive, palette, alpha;
+};
+
+/* Reads the header alone. Errors: UNSUPPORTED ("WebP is not supported", "lossless
+ * JPEG is not supported"), CORRUPT, TRUNCATED, LIMIT (over max_pixels, in the text:
+ * both numbers). Reason only: the caller knows the place. */
+int td_image_header(struct td_image_info *ret, const void *data, size_t len, uint64_t max_pixels,
+    struct tundish_error *e);
+
+/* What enum tundish_check says: HEADER as above; STRUCTURE also walks all JPEG
+ * markers to the EOI behind the last scan (junk behind it is fine; stray bytes that
+ * libjpeg takes are fine), or all PNG chunks with their CRCs to IEND, at memory
+ * speed; DECODE also decodes each pixel and takes libjpeg's warnings for damage.
+ * `d` is needed for DECODE only. */
+struct td_decoder;
+int td_image_check(struct td_image_info *ret, const void *data, size_t len, int check,
+    uint64_t max_pixels, struct td_decoder *d, struct tundish_error *e);
+
+/* A decoder with its buffers; one a thread, reused for any number of pictures. */
+int td_decoder_new(struct td_decoder **ret, struct tundish_error *e);
+void td_decoder_free(struct td_decoder *d);
+
+/* Part of a picture, in pixels. */
+struct td_window {
+	uint32_t x, y, width, height;
+};
+
+/* Pixels in the decoder's memory, valid until its next use. `step` is the distance
+ * of two pixels in bytes: 4 for JPEG colour (RGBX), else `channels`; `stride` that
+ * of two rows. channels is 3 always: grey is repeated, alpha dropped, 16 bits
+ * become their high byte, palettes are looked up, CMYK is turned to RGB. */
+struct td_pixels {
+	const uint8_t *data;
+	uint32_t width, height;
+	unsigned channels, step;
+	size_t stride;
+	unsigned warnings; /* of the decoder: damage that it painted over */
+};
+
+/* Decodes `window` of the picture (NULL: all of it). The pixels are those of a full
+ * decode with the accurate integer DCT and fancy upsampling, for every window.
+ * `info` is that of td_image_header() for the same data. With warnings (damage inside
+ * the window) it is CORRUPT, a picture that ends early TRUNCATED, unless `lenient`. */
+int td_decode(struct td_decoder *d, struct td_pixels *ret, const struct td_image_info *info,
+    const void *data, size_t len, const struct td_window *window, bool lenient,
+    struct tundish_error *e);
+
+/* Writes a JPEG of 8-bit RGB pixels (ISLOW, 4:2:0, optimised tables), or a PNG. */
+int td_jpeg_encode(struct td_buf *out, const struct td_pixels *pixels, int quality,
+    struct tundish_error *e);
+int td_png_encode(struct td_buf *out, const struct td_pixels *pixels, struct tundish_error *e);

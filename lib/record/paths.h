@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * From what the user named to record files: patterns, folders, litter, shard sets. */
+#pragma once
+#include "talk.h"
+
+struct td_paths {
+	char **paths;	 /* "-" for standard input */
+	uint64_t *bytes; /* sizes; 0 for a stream */
+	size_t n;
+	uint64_t faults; /* missing shards, two sets in one pattern */
+};
+
+/* Patterns are expanded here too, folders mean all their shards (sorted bytewise),
+ * side-cars and litter are passed over, a missing shard of -of-N is a fault.
+ * Errors: NOT_FOUND (before anything is read), EMPTY, IO, MEMORY. */
+int td_paths_find(struct td_paths *ret, const char *const *paths, size_t n,
+    const struct tundish_listener *l, struct tundish_error *e);
+void td_paths_free(struct td_paths *p);

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Rooms that are not furnished yet. Whoever builds one deletes its lines here. */
+#include "tundish.h"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+__attribute__((weak)) void tundish_reader_options_init(struct tundish_reader_options *ret_options)
+{}
+__attribute__((weak)) int tundish_reader_open(struct tundish_reader **ret_reader, const char *path, const struct tundish_reader_options *options, struct tundish_error *ret_error)
+{ return TUNDISH_E_UNSUPPORTED; }
+__attribute__((weak)) int tundish_reader_next(struct tundish_reader *reader, struct tundish_record *ret_record, struct tundish_error *ret_error)
+{ return TUNDISH_E_UNSUPPORTED; }
+__attribute__((weak)) int tundish_reader_compression(const struct tundish_reader *reader)
+{ return TUNDISH_E_UNSUPPORTED; }
+__attribute__((weak)) void tundish_reader_close(struct tundish_reader *reader)
+{}
+__attribute__((weak)) int tundish_example_find(const void *example, size_t example_bytes, const char *key, size_t key_bytes, struct tundish_feature *ret_feature)
+{ return TUNDISH_E_UNSUPPORTED; }
+__attribute__((weak)) int tundish_example_next(const void *example, size_t example_bytes, size_t *position, struct tundish_feature *ret_feature)
+{ return TUNDISH_E_UNSUPPORTED; }
+__attribute__((weak)) int tundish_feature_bytes(const struct tundish_feature *feature, uint64_t index, const uint8_t **ret_data, size_t *ret_bytes)
+{ return TUNDISH_E_UNSUPPORTED; }
+__attribute__((weak)) int tundish_feature_int64(const struct tundish_feature *feature, uint64_t index, int64_t *ret_value)
+{ return TUNDISH_E_UNSUPPORTED; }
+__attribute__((weak)) int tundish_feature_float(const struct tundish_feature *feature, uint64_t index, float *ret_value)
+{ return TUNDISH_E_UNSUPPORTED; }
+__attribute__((weak)) int tundish_writer_open(struct tundish_writer **ret_writer, const char *path, int compression, int level, struct tundish_error *ret_error)
+{ return TUNDISH_E_UNSUPPORTED; }
+__attribute__((weak)) int tundish_writer_append(struct tundish_writer *writer, const void *data, uint64_t bytes, struct tundish_error *ret_error)
+{ return TUNDISH_E_UNSUPPORTED; }
+__attribute__((weak)) int tundish_writer_close(struct tundish_writer *writer, struct tundish_error *ret_error)
+{ return TUNDISH_E_UNSUPPORTED; }
+__attribute__((weak)) void tundish_writer_abort(struct tundish_writer *writer)
+{}
+__attribute__((weak)) void tundish_count_options_init(struct tundish_count_options *ret_options)
+{}
+__attribute__((weak)) int tundish_count(const struct tundish_count_options *options, struct tundish_count **ret_count, struct tundish_error *ret_error)
+{ return TUNDISH_E_UNSUPPORTED; }
+__attribute__((weak)) void tundish_count_free(struct tundish_count *count)
+{}
+__attribute__((weak)) void tundish_inspect_options_init(struct tundish_inspect_options *ret_options)
+{}
+__attribute__((weak)) int tundish_inspect(const struct tundish_inspect_options *options, struct tundish_survey **ret_survey, struct tundish_error *ret_error)
+{ return TUNDISH_E_UNSUPPORTED; }
+__attribute__((weak)) const char *tundish_survey_json(const struct tundish_survey *survey)
+{ return ""; }
+__attribute__((weak)) const char *tundish_survey_text(const struct tundish_survey *survey)
+{ return ""; }
+__attribute__((weak)) uint64_t tundish_survey_faults(const struct tundish_survey *survey)
+{ return 0; }
+__attribute__((weak)) void tundish_survey_free(struct tundish_survey *survey)
+{}
+__attribute__((weak)) void tundish_convert_options_init(struct tundish_pack_options *ret_options)
+{}
+__attribute__((weak)) void tundish_shard_options_init(struct tundish_pack_options *ret_options)
+{}
+__attribute__((weak)) int tundish_convert(const struct tundish_pack_options *options, struct tundish_pack_result **ret_result, struct tundish_error *ret_error)
+{ return TUNDISH_E_UNSUPPORTED; }
+__attribute__((weak)) int tundish_shard(const struct tundish_pack_options *options, struct tundish_pack_result **ret_result, struct tundish_error *ret_error)
+{ return TUNDISH_E_UNSUPPORTED; }
+__attribute__((weak)) void tundish_pack_result_free(struct tundish_pack_result *result)
+{}
+__attribute__((weak)) void tundish_flow_options_init(struct tundish_flow_options *ret_options)
+{}
+__attribute__((weak)) int tundish_flow_open(struct tundish_flow **ret_flow, const struct tundish_flow_options *options, struct tundish_error *ret_error)
+{ return TUNDISH_E_UNSUPPORTED; }
+__attribute__((weak)) int tundish_flow_next(struct tundish_flow *flow, struct tundish_batch *ret_batch, struct tundish_error *ret_error)
+{ return TUNDISH_E_UNSUPPORTED; }
+__attribute__((weak)) void tundish_flow_release(struct tundish_flow *flow, const struct tundish_batch *batch)
+{}
+__attribute__((weak)) uint64_t tundish_flow_records(const struct tundish_flow *flow)
+{ return 0; }
+__attribute__((weak)) uint64_t tundish_flow_batches(const struct tundish_flow *flow)
+{ return 0; }
+__attribute__((weak)) void tundish_flow_stats(struct tundish_flow *flow, struct tundish_flow_stats *ret_stats)
+{}
+__attribute__((weak)) void tundish_flow_close(struct tundish_flow *flow)
+{}
+__attribute__((weak)) int tundish_feed_open(struct tundish_feed **ret_feed, const char *to, int fd, struct tundish_error *ret_error)
+{ return TUNDISH_E_UNSUPPORTED; }
+__attribute__((weak)) int tundish_feed_put(struct tundish_feed *feed, const struct tundish_batch *batch, struct tundish_error *ret_error)
+{ return TUNDISH_E_UNSUPPORTED; }
+__attribute__((weak)) const char *tundish_feed_digest(struct tundish_feed *feed)
+{ return ""; }
+__attribute__((weak)) void tundish_feed_close(struct tundish_feed *feed)
+{}

@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * tundish: raw data into record shards, and shards into training runs. */
+#ifndef TUNDISH_H
+#define TUNDISH_H
+
+/*
+ * INTRODUCTION
+ *
+ * libtundish reads and writes TFRecord files, converts raw data into sets of
+ * shards, says what is in a set, and feeds batches of it to a training run.
+ * Read this header from top to bottom and stop when you have enough:
+ *
+ *   1. Library      versions, error codes, limits of this machine
+ *   2. Talk         how faults, notices and progress reach the caller
+ *   3. Records      read and write TFRecord files, look into Examples
+ *   4. Survey       count and inspect sets
+ *   5. Pack         convert raw data, reshard sets
+ *   6. Flow         records to batches, in a fixed order, at full speed
+ *   7. Feed         hand batches to another program
+ *
+ * Rules that hold everywhere:
+ *
+ * - Functions return an int: 0 or positive is fine, negative is one of the
+ *   closed list TUNDISH_E_*. They never print and never exit, and the library
+ *   keeps no global state that a caller can see.
+ * - Outputs are parameters called ret_...; on failure they are left untouched.
+ * - Details of a failure ("train-00003: record 7 at byte 81920: ...") are
+ *   written to the caller's struct tundish_error, where one can be given.
+ * - Options structs start with `size`: set it with the initialiser function,
+ *   which fills in the defaults, then change what you need. Strings and arrays
+ *   in options belong to the caller and need to live until the call returns
+ *   (for a handle: until its open function returns), unless said otherwise.
+ * - Closers take NULL. A handle is used by one thread at a time; different
+ *   handles may be used by different threads at once.
+ * - Paths are bytes, as the kernel takes them. In messages they are escaped.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TUNDISH_VERSION_MAJOR 0
+#define TUNDISH_VERSION_MINOR 1
+#define TUNDISH_VERSION_PATCH 0
+
+#if defined(__GNUC__)
+#define TUNDISH_API __attribute__((visibility("default")))
+#else
+#define TUNDISH_API
+#endif
+
+/* ==== 1. Library ====================================================== */
+
+/* Error codes. The numbers are stable. Under each, the exit code that the
+ * command-line program gives for it. */
+enum tundish_code {
+	TUNDISH_OK = 0,
+	TUNDISH_E_INVALID = -1,	    /* an argument that no caller should pass; a bug. exit 3 */
+	TUNDISH_E_USAGE = -2,	    /* options that are wrong or cannot work with this input. exit 2 */
+	TUNDISH_E_EXISTS = -3,	    /* a finished set is there already. exit 2 */
+	TUNDISH_E_NOT_FOUND = -4,   /* a named path does not exist. exit 3 */
+	TUNDISH_E_EMPTY = -5,	    /* nothing usable in the input. exit 3 */
+	TUNDISH_E_IO = -6,	    /* the system refused: permission, EIO, ... exit 3 */
+	TUNDISH_E_SPACE = -7,	    /* no space left, quota. exit 3 */
+	TUNDISH_E_MEMORY = -8,	    /* out of memory. exit 3 */
+	TUNDISH_E_MODULE = -9,	    /* a module or optional library is missing. exit 3 */
+	TUNDISH_E_CLOSED = -10,	    /* the consumer went away (EPIPE). death by SIGPIPE */
+	TUNDISH_E_STOPPED = -11,    /* the listener asked to stop. death by the signal */
+	TUNDISH_E_CORRUPT = -12,    /* data contradict themselves or a checksum. exit 1 */
+	TUNDISH_E_TRUNCATED = -13,  /* data end early. exit 1 */
+	TUNDISH_E_UNSUPPORTED = -14,/* a known kind of data that is not supported. exit 1 */
+	TUNDISH_E_LIMIT = -15,	    /* over max_record, max_pixels. exit 1 */
+	TUNDISH_E_SCHEMA = -16,	    /* a feature is missing or of another type. exit 1 */
+	TUNDISH_E_BAD = -17,	    /* too many bad items (on_error fail, max_bad). exit 1 */
+};
+
+/* What went wrong, in words. The caller owns it; zero it before first use.
+ * Where a function is given one that already holds an error it is overwritten. */
+struct tundish_error {
+	int code;	 /* one of tundish_code */
+	char text[1020]; /* one line without a newline, valid UTF-8, "" if code is 0 */
+};
+
+/* Version of the library that runs, "MAJOR.MINOR.PATCH". Static string. */
+TUNDISH_API const char *tundish_version(void);
+
+/* The libraries in use with their versions, space separated:
+ * "libjpeg-turbo/2.1.5 libpng/1.6.39 isa-l/2.30 ...". Static string. */
+TUNDISH_API const char *tundish_features(void);
+
+/* Short text for a code, "no space left"; never NULL. Static string. */
+TUNDISH_API const char *tundish_strerror(int code);
+
+/* Cores that this process may really use: the smaller of its affinity mask and
+ * the CPU quota of its cgroup, rounded up; at least 1. */
+TUNDISH_API unsigned tundish_usable_cores(void);
+
+/* Default memory budget in bytes: the smaller of a quarter of MemAvailable and
+ * a quarter of what the cgroup's limit leaves. At least 64 MiB. */
+TUNDISH_API uint64_t tundish_default_memory(void);
+
+/* ==== 2. Talk ========================================================= */
+
+/* One bad piece of input. `path` may be "-" for a stream. */
+struct tundish_fault {
+	int code;	      /* TUNDISH_E_CORRUPT, _TRUNCATED, _UNSUPPORTED, ... */
+	const char *path;     /* file, raw bytes (not escaped); NULL if there is none */
+	int64_t record;	      /* record number in the file from 0, or line of a list; -1 if none */
+	int64_t offset;	      /* byte offset in the (decompressed) file; -1 if none */
+	uint64_t passed_bytes;/* bytes passed over because of it; 0 if none */
+	const char *reason;   /* what is wrong, without path, record and offset; UTF-8 */
+	const char *text;     /* the whole line, path escaped: what the program prints */
+};
+
+struct tundish_progress {
+	uint64_t items, items_total; /* total is 0 while unknown */
+	uint64_t bytes, bytes_total;
+};
+
+/* Callbacks of a running call. Any of them may be NULL. They are called one at
+ * a time, possibly from a thread of the library, and in an order that does not
+ * depend on the number of threads (progress excepted). */
+struct tundish_listener {
+	void *data;
+	void (*fault)(void *data, const struct tundish_fault *fault);
+	void (*notice)(void *data, const char *text);	/* one line, UTF-8 */
+	void (*progress)(void *data, const struct tundish_progress *progress);
+	int (*stop)(void *data); /* polled between items; non-zero stops with TUNDISH_E_STOPPED */
+};
+
+/* What to do with a bad item. */
+enum tundish_on_error {
+	TUNDISH_SKIP = 0, /* name it, count it, leave it out */
+	TUNDISH_FAIL = 1, /* stop at the first in order */
+	TUNDISH_BLANK = 2,/* flow only: deliver zeros and label -1 */
+};
+
+/* ==== 3. Records ====================================================== */
+
+enum tundish_compression {
+	TUNDISH_AUTO = -1, /* reading: recognised by content */
+	TUNDISH_NONE = 0,
+	TUNDISH_GZIP = 1,
+	TUNDISH_ZLIB = 2,
+	TUNDISH_SNAPPY = 3,
+};
+
+enum tundish_crc {
+	TUNDISH_CRC_FULL = 0,	/* length and payload checksums */
+	TUNDISH_CRC_LENGTH = 1, /* length checksums only */
+	TUNDISH_CRC_OFF = 2,	/* none: for files whose writer got them wrong */
+};
+
+struct tundish_reader_options {
+	size_t size;
+	int compression;	  /* enum tundish_compression; TUNDISH_AUTO */
+	int crc;		  /* enum tundish_crc; TUNDISH_CRC_FULL */
+	int on_error;		  /* TUNDISH_SKIP (resync behind damage) or TUNDISH_FAIL */
+	uint64_t max_record_bytes;/* 2147483647 */
+	struct tundish_listener listener; /* only `fault` and `notice` are used */
+};
+
+/* A record. `data` points into the reader and is valid until its next call. */
+struct tundish_record {
+	const uint8_t *data;
+	uint64_t bytes;
+	uint64_t number; /* from 0; damaged records in between are counted where that is known */
+	uint64_t offset; /* of the record's frame in the decompressed file */
+};
+
+struct tundish_reader;
+
+TUNDISH_API void tundish_reader_options_init(struct tundish_reader_options *ret_options);
+
+/* Opens a TFRecord file; "-" is standard input, which may be a pipe. NULL
+ * options mean the defaults. Reads what it needs to recognise the compression.
+ * Errors: NOT_FOUND, IO, MEMORY, and with TUNDISH_FAIL: CORRUPT ("not a
+ * TFRecord file: git-lfs pointer ..."); with TUNDISH_SKIP that is a fault, and
+ * the reader then delivers no record. */
+TUNDISH_API int tundish_reader_open(struct tundish_reader **ret_reader, const char *path,
+    const struct tundish_reader_options *options, struct tundish_error *ret_error);
+
+/* 1 and the next good record, or 0 at the end. With TUNDISH_SKIP damage goes to
+ * the listener as a fault and reading goes on at the next place where length,
+ * length checksum and payload checksum hold; with TUNDISH_FAIL it is returned.
+ * I/O errors are always returned, and are sticky. */
+TUNDISH_API int tundish_reader_next(struct tundish_reader *reader, struct tundish_record *ret_record,
+    struct tundish_error *ret_error);
+
+/* The compression found: enum tundish_compression. */
+TUNDISH_API int tundish_reader_compression(const struct tundish_reader *reader);
+
+TUNDISH_API void tundish_reader_close(struct tundish_reader *reader);
+
+enum tundish_kind {
+	TUNDISH_KIND_NONE = 0, /* a Feature with no kind set */
+	TUNDISH_BYTES = 1,
+	TUNDISH_FLOAT = 2,
+	TUNDISH_INT64 = 3,
+};
+
+/* A feature inside a serialised tf.train.Example, read in place: no heap, no
+ * copy. It points into the record's bytes. */
+struct tundish_feature {
+	const char *key; /* not NUL-terminated; any bytes */
+	size_t key_bytes;
+	int kind;	 /* enum tundish_kind */
+	uint64_t count;	 /* number of values */
+	const uint8_t *list; /* the serialised list message; use the functions below */
+	size_t list_bytes;
+};
+
+/* Finds feature `key` in an Example. 1 found, 0 not there, CORRUPT if the bytes
+ * are no Example. Of duplicated keys the last one counts; repeated `features`
+ * fields are merged, as protobuf does. Time: one pass over the top level. */
+TUNDISH_API int tundish_example_find(const void *example, size_t example_bytes, const char *key,
+    size_t key_bytes, struct tundish_feature *ret_feature);
+
+/* Walks the features in the order of the bytes. Set *position to 0 before the
+ * first call. 1 and a feature, 0 at the end, CORRUPT. Duplicated keys are all
+ * delivered. */
+TUNDISH_API int tundish_example_next(const void *example, size_t example_bytes, size_t *position,
+    struct tundish_feature *ret_feature);
+
+/* Value number `index` of a feature. 1 found, 0 when index >= count, SCHEMA if
+ * the kind differs. Packed and unpacked lists are read alike. */
+TUNDISH_API int tundish_feature_bytes(const struct tundish_feature *feature, uint64_t index,
+    const uint8_t **ret_data, size_t *ret_bytes);
+TUNDISH_API int tundish_feature_int64(const struct tundish_feature *feature, uint64_t index,
+    int64_t *ret_value);
+TUNDISH_API int tundish_feature_float(const struct tundish_feature *feature, uint64_t index,
+    float *ret_value);
+
+struct tundish_writer;
+
+/* Writes a TFRecord file at `path` ("-": standard output), through a hidden
+ * temporary name that becomes the real one in tundish_writer_close(). `level` is
+ * 0 for the default of the compression, else zlib's 1 to 9. */
+TUNDISH_API int tundish_writer_open(struct tundish_writer **ret_writer, const char *path,
+    int compression, int level, struct tundish_error *ret_error);
+TUNDISH_API int tundish_writer_append(struct tundish_writer *writer, const void *data, uint64_t bytes,
+    struct tundish_error *ret_error);
+/* Flushes, syncs and renames; frees the writer in any case. The first delayed
+ * error is returned, and then nothing stands under the final name. */
+TUNDISH_API int tundish_writer_close(struct tundish_writer *writer, struct tundish_error *ret_error);
+/* Throws the file away and frees the writer. */
+TUNDISH_API void tundish_writer_abort(struct tundish_writer *writer);
+
+/* ==== 4. Survey ======================================================= */
+
+/* Paths given to count, inspect, shard and the flow may be record files,
+ * folders of them, quoted patterns, or "-" (one stream). Side-cars and litter
+ * are passed over; a missing shard of "-of-N" is a fault. */
+
+struct tundish_count_options {
+	size_t size;
+	const char *const *paths;
+	size_t n_paths;
+	const char *by;	    /* count the values of this feature too; NULL */
+	int crc;	    /* TUNDISH_CRC_LENGTH; TUNDISH_CRC_FULL = verify */
+	int compression;    /* TUNDISH_AUTO */
+	int on_error;
+	unsigned threads;   /* 0: the usable cores */
+	uint64_t memory;    /* 0: the default */
+	uint64_t max_record_bytes;
+	struct tundish_listener listener;
+};
+
+struct tundish_count_file {
+	const char *path;
+	uint64_t records; /* good ones */
+	uint64_t faults;
+	uint64_t bytes;	  /* size of the file; 0 for a stream */
+	int compression;
+};
+
+struct tundish_count_value {
+	const char *value; /* the feature's value as text, escaped; "" for an empty list */
+	uint64_t records;
+};
+
+struct tundish_count {
+	uint64_t records, faults, bytes;
+	struct tundish_count_file *files; /* in the order of the paths, folders sorted bytewise */
+	size_t n_files;
+	struct tundish_count_value *values; /* of `by`; numbers ascending, then text bytewise */
+	size_t n_values;
+	uint64_t without_value; /* records that lack the feature `by` */
+};
+
+TUNDISH_API void tundish_count_options_init(struct tundish_count_options *ret_options);
+
+/* Counts records. Damage is a fault and counting goes on behind it; the call
+ * still returns 0 and `faults` tells. Errors: NOT_FOUND, EMPTY, IO, USAGE. */
+TUNDISH_API int tundish_count(const struct tundish_count_options *options,
+    struct tundish_count **ret_count, struct tundish_error *ret_error);
+TUNDISH_API void tundish_count_free(struct tundish_count *count);
+
+struct tundish_inspect_options {
+	size_t size;
+	const char *const *paths;
+	size_t n_paths;
+	int crc;	   /* TUNDISH_CRC_FULL */
+	int compression;
+	int on_error;
+	int decode;	   /* decode every image, too; 0 */
+	int64_t record;	   /* show this record instead of surveying; -1 */
+	const char *image_key, *label_key; /* NULL: found by the usual names */
+	const char *sheet; /* draw a contact sheet to this PNG file; NULL */
+	unsigned sheet_images; /* at most this many pictures on the sheet; 40 */
+	unsigned threads;
+	uint64_t memory;
+	uint64_t max_record_bytes, max_pixels;
+	uint64_t seed;	   /* draws the pictures of the sheet; 0 */
+	struct tundish_listener listener;
+};
+
+struct tundish_survey;
+
+TUNDISH_API void tundish_inspect_options_init(struct tundish_inspect_options *ret_options);
+
+/* Surveys a set in one parallel pass over its records. */
+TUNDISH_API int tundish_inspect(const struct tundish_inspect_options *options,
+    struct tundish_survey **ret_survey, struct tundish_error *ret_error);
+
+/* The findings as one JSON object (UTF-8, NUL-terminated, documented in
+ * tundish-inspect(1)). Owned by the survey. */
+TUNDISH_API const char *tundish_survey_json(const struct tundish_survey *survey);
+/* The findings as text for people: several lines, tables that line up. */
+TUNDISH_API const char *tundish_survey_text(const struct tundish_survey *survey);
+/* Number of faults found. */
+TUNDISH_API uint64_t tundish_survey_faults(const struct tundish_survey *survey);
+TUNDISH_API void tundish_survey_free(struct tundish_survey *survey);
+
+/* ==== 5. Pack ========================================================= */
+
+enum tundish_check {
+	TUNDISH_CHECK_HEADER = 0,    /* kind, size, precision */
+	TUNDISH_CHECK_STRUCTURE = 1, /* and all JPEG markers to EOI, all PNG chunk checksums */
+	TUNDISH_CHECK_DECODE = 2,    /* and every pixel; libjpeg's warnings are damage */
+};
+
+/* Options of convert and shard alike; those marked * are for convert only,
+ * + for shard only. The grammars are those of tundish-convert(1). */
+struct tundish_pack_options {
+	size_t size;
+	const char *const *sources; /* convert: folders, files; shard: record files, folders, patterns */
+	size_t n_sources;
+	const char *output;	/* "OUT/NAME"; "-": one TFRecord stream on standard output */
+	const char *shards;	/* "10" or "train=10,val=2"; NULL: by shard_bytes */
+	uint64_t shard_bytes;	/* payload bytes a shard; 134217728 */
+	const char *split;	/* "train=.9,val=.1"; NULL: all is "train" */
+	const char *stratify;	/* feature, "label", or "none"; NULL: label where there is one */
+	const char *labels;	/* * folder|none|csv:FILE|regex:RE; NULL: folder */
+	const char *class_list; /* * file with a class a line; NULL */
+	int64_t label_offset;	/* * added to each label; 0 */
+	const char *reencode;	/* * "jpeg:95"; NULL: bytes are kept as they are */
+	int check;		/* * enum tundish_check; STRUCTURE */
+	const char *keys;	/* * "default", "slim" or "image=NAME,..."; NULL */
+	const char *name_template; /* NULL: "{name}-{split}.tfrecord-{shard}-of-{shards}" */
+	int count_in_name;	/* 0 */
+	const char *max_bad;	/* "12" or "1%"; NULL: no bound, but any bad item shows in the result */
+	const char *filter;	/* + "label in 3,5"; NULL */
+	int shuffle;		/* 1 for convert; shard: 0 keeps the order */
+	int compression;	/* of the output; TUNDISH_NONE */
+	int level;
+	int input_compression;	/* + TUNDISH_AUTO */
+	int crc;		/* + TUNDISH_CRC_FULL */
+	int on_error;		/* TUNDISH_SKIP */
+	int dry_run;		/* plan and report only */
+	int overwrite, resume;
+	uint64_t skip, limit;	/* of the planned items; limit 0: all */
+	uint64_t seed;
+	unsigned threads;
+	uint64_t memory;
+	uint64_t max_record_bytes, max_pixels;
+	struct tundish_listener listener;
+};
+
+struct tundish_pack_shard {
+	const char *path; /* final name */
+	const char *split;
+	uint64_t records, bytes;
+};
+
+struct tundish_pack_class {
+	const char *name; /* "" when classes are plain numbers */
+	int64_t label;
+	uint64_t records;
+};
+
+/* found = written + bad + left_out. */
+struct tundish_pack_result {
+	uint64_t found, written, bad, left_out;
+	uint64_t payload_bytes, file_bytes;
+	int over_max_bad; /* bad items went past max_bad */
+	struct tundish_pack_shard *shards;
+	size_t n_shards;
+	struct tundish_pack_class *classes;
+	size_t n_classes;
+	const char *summary; /* several lines for people: splits, shards, classes, what was left out */
+};
+
+TUNDISH_API void tundish_convert_options_init(struct tundish_pack_options *ret_options);
+TUNDISH_API void tundish_shard_options_init(struct tundish_pack_options *ret_options);
+
+/* Converts raw data to a set of shards. The output is the same for any number
+ * of threads. On failure nothing stands under a final name. With bad items and
+ * TUNDISH_SKIP it returns 0 and the result counts them. */
+TUNDISH_API int tundish_convert(const struct tundish_pack_options *options,
+    struct tundish_pack_result **ret_result, struct tundish_error *ret_error);
+/* The same from record files. */
+TUNDISH_API int tundish_shard(const struct tundish_pack_options *options,
+    struct tundish_pack_result **ret_result, struct tundish_error *ret_error);
+TUNDISH_API void tundish_pack_result_free(struct tundish_pack_result *result);
+
+/* ==== 6. Flow ========================================================= */
+
+enum tundish_dtype {
+	TUNDISH_UINT8 = 0,
+	TUNDISH_FLOAT16 = 1,
+	TUNDISH_BFLOAT16 = 2,
+	TUNDISH_FLOAT32 = 3,
+	TUNDISH_UINT16 = 4,
+};
+
+enum tundish_last {
+	TUNDISH_LAST_KEEP = 0, /* the last batch may be shorter */
+	TUNDISH_LAST_DROP = 1, /* it is left out */
+	TUNDISH_LAST_PAD = 2,  /* it is filled up; `count` tells the real ones */
+};
+
+struct tundish_flow_options {
+	size_t size;
+	const char *const *paths;
+	size_t n_paths;
+	const char *ops;     /* "random_resized_crop:224 hflip normalize"; NULL: decode */
+	const char *shuffle; /* "off", "full"; NULL: off */
+	unsigned batch;	     /* 64 */
+	int last;	     /* enum tundish_last; KEEP */
+	uint64_t epochs;     /* 1; UINT64_MAX: without end */
+	uint64_t seed;	     /* 0 */
+	uint64_t skip, limit;/* of the records in file order; limit 0: all */
+	int on_error;	     /* TUNDISH_SKIP */
+	int compression;     /* TUNDISH_AUTO */
+	const char *image_key, *label_key; /* NULL: found by the usual names */
+	unsigned threads;    /* 0: the usable cores */
+	uint64_t memory;     /* 0: the default */
+	unsigned prefetch;   /* batches made ahead; 0: by memory */
+	uint64_t max_record_bytes, max_pixels;
+	struct tundish_listener listener; /* needs to live until close */
+};
+
+/* A batch, borrowed from the flow until tundish_flow_release(). */
+struct tundish_batch {
+	uint64_t epoch, index;	 /* from 0; index counts over all epochs */
+	unsigned count;		 /* real samples */
+	unsigned rows;		 /* rows of the arrays: count, or the batch size when padded */
+	int dtype;		 /* of images */
+	unsigned ndim;		 /* of images, the batch axis included */
+	uint64_t shape[8];
+	const void *images;	 /* C order; NULL for sets without pictures */
+	size_t images_bytes;
+	const int64_t *labels;	 /* [rows]; -1 where there is none */
+	void *slot;		 /* the library's */
+};
+
+/* Where time went. Times in nanoseconds, summed over threads. */
+struct tundish_flow_stage {
+	const char *name;     /* "fetch", "parse", "decode", "resize", ... */
+	uint64_t items, bytes;
+	uint64_t busy_ns;     /* thread CPU time in the work itself */
+	uint64_t wait_ns;     /* blocked, waiting for its turn or for room */
+};
+
+struct tundish_flow_stats {
+	uint64_t records, batches, bad;
+	uint64_t record_bytes;	/* read */
+	uint64_t consumer_wait_ns; /* the caller blocked in tundish_flow_next() */
+	uint64_t workers_wait_ns;  /* workers without anything to do */
+	uint64_t wall_ns;	/* since the first call of tundish_flow_next() */
+	uint64_t waits, wakeups;   /* how often */
+	uint64_t memory_peak;	/* bytes in the ledger */
+	unsigned threads, prefetch;
+	unsigned n_stages;
+	struct tundish_flow_stage stages[16];
+};
+
+struct tundish_flow;
+
+TUNDISH_API void tundish_flow_options_init(struct tundish_flow_options *ret_options);
+
+/* Opens a flow: lists the records, checks the options, reads no payload. */
+TUNDISH_API int tundish_flow_open(struct tundish_flow **ret_flow,
+    const struct tundish_flow_options *options, struct tundish_error *ret_error);
+/* 1 and the next batch, 0 at the end. Same batches for any number of threads. */
+TUNDISH_API int tundish_flow_next(struct tundish_flow *flow, struct tundish_batch *ret_batch,
+    struct tundish_error *ret_error);
+/* Gives a batch back; batches may be held several at a time and given back in
+ * any order, by any thread. */
+TUNDISH_API void tundish_flow_release(struct tundish_flow *flow, const struct tundish_batch *batch);
+/* Records in one epoch, and batches in all epochs (UINT64_MAX: without end). */
+TUNDISH_API uint64_t tundish_flow_records(const struct tundish_flow *flow);
+TUNDISH_API uint64_t tundish_flow_batches(const struct tundish_flow *flow);
+TUNDISH_API void tundish_flow_stats(struct tundish_flow *flow, struct tundish_flow_stats *ret_stats);
+TUNDISH_API void tundish_flow_close(struct tundish_flow *flow);
+
+/* ==== 7. Feed ========================================================= */
+
+struct tundish_feed;
+
+/* Opens a sink: "npy" (arrays images, labels, images, labels ...), "raw" (the
+ * same bytes without headers), "hash" (SHA-256 over what "npy" would write) or
+ * "null". npy and raw write to file descriptor `fd`, which stays the caller's. */
+TUNDISH_API int tundish_feed_open(struct tundish_feed **ret_feed, const char *to, int fd,
+    struct tundish_error *ret_error);
+TUNDISH_API int tundish_feed_put(struct tundish_feed *feed, const struct tundish_batch *batch,
+    struct tundish_error *ret_error);
+/* For "hash": 64 hexadecimal digits over all batches so far; else "". */
+TUNDISH_API const char *tundish_feed_digest(struct tundish_feed *feed);
+TUNDISH_API void tundish_feed_close(struct tundish_feed *feed);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

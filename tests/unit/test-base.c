@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "unit.h"
+
+#include "crc32c.h"
+#include "err.h"
+#include "pool.h"
+#include "rng.h"
+
+static void test_crc32c(void **state)
+{
+	(void)state;
+	assert_int_equal(td_crc32c(0, "123456789", 9), 0xe3069283);
+	assert_int_equal(td_crc32c(td_crc32c(0, "1234", 4), "56789", 5), 0xe3069283);
+	assert_int_equal(td_crc_mask(td_crc32c(0, "\3\0\0\0\0\0\0\0", 8)), 0x0e4999b0);
+}
+
+/* The known answers of the Random123 distribution. */
+static void test_philox(void **state)
+{
+	(void)state;
+	uint32_t out[4], zero[4] = { 0 }, ones[4] = { ~0u, ~0u, ~0u, ~0u };
+	td_philox(out, zero, zero);
+	const uint32_t want0[4] = { 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8 };
+	assert_memory_equal(out, want0, sizeof out);
+	td_philox(out, ones, ones);
+	const uint32_t want1[4] = { 0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd };
+	assert_memory_equal(out, want1, sizeof out);
+}
+
+static void test_escape(void **state)
+{
+	(void)state;
+	assert_string_equal(TD_ESC("a\x1b[1m\n\xe9\xc3\xa9\\"), "a\\x1b[1m\\n\\xe9\xc3\xa9\\\\");
+	char small[8];
+	assert_string_equal(td_escape(small, sizeof small, "abcdefghij", 10), "abcd...");
+	assert_string_equal(td_escape(small, sizeof small, "abcd", 4), "abcd");
+}
+
+struct count {
+	uint64_t next, end, sum, put, fail_at;
+};
+
+static int take(void *ctx, void *job, uint64_t *ret_bytes, struct tundish_error *e)
+{
+	struct count *c = ctx;
+	(void)e;
+	if (c->next == c->end)
+		return 0;
+	*(uint64_t *)job = c->next++;
+	*ret_bytes = 10;
+	return 1;
+}
+
+static int work(void *ctx, void *job, unsigned worker, struct tundish_error *e)
+{
+	(void)ctx;
+	(void)worker;
+	uint64_t *n = job;
+	if (*n == ((struct count *)ctx)->fail_at)
+		return td_err(e, TUNDISH_E_BAD, "job %d", (int)*n);
+	*n = *n * *n;
+	return 0;
+}
+
+static int put(void *ctx, void *job, struct tundish_error *e)
+{
+	struct count *c = ctx;
+	(void)e;
+	assert_int_equal(*(uint64_t *)job, c->put * c->put);
+	c->put++;
+	c->sum += *(uint64_t *)job;
+	return 0;
+}
+
+static void test_ordered(void **state)
+{
+	(void)state;
+	static const unsigned threads[] = { 1, 2, 3, 8, 99 };
+	for (size_t i = 0; i < TD_COUNT(threads); i++) {
+		for (uint64_t bytes = 0; bytes < 50; bytes += 24) {
+			struct td_ordered loop = { sizeof(uint64_t), threads[i], 0, bytes, take,
+				work, put, NULL };
+			struct count c = { .end = 1000, .fail_at = ~0u };
+			assert_int_equal(td_ordered_run(&loop, &c, NULL, NULL), 0);
+			assert_int_equal(c.put, 1000);
+			assert_int_equal(c.sum, 332833500);
+			struct tundish_error e = { 0 };
+			struct count bad = { .end = 1000, .fail_at = 500 };
+			assert_int_equal(td_ordered_run(&loop, &bad, NULL, &e), TUNDISH_E_BAD);
+			assert_int_equal(bad.put, 500);
+			assert_string_equal(e.text, "job 500");
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_crc32c),
+		cmocka_unit_test(test_philox),
+		cmocka_unit_test(test_escape),
+		cmocka_unit_test(test_ordered),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
