@@ -3,8 +3,10 @@
 
 #include "crc32c.h"
 #include "err.h"
+#include "held.h"
 #include "pool.h"
 #include "rng.h"
+#include "talk.h"
 
 static void test_crc32c(void **state)
 {
@@ -93,6 +95,42 @@ static void test_ordered(void **state)
 	}
 }
 
+static void hear_fault(void *data, const struct tundish_fault *f)
+{
+	size_t n = strlen(data);
+	snprintf((char *)data + n, 400 - n, "%d %s %d %d|", f->code, f->text, (int)f->record,
+	    (int)f->passed_bytes);
+}
+
+static void hear_notice(void *data, const char *text)
+{
+	strcat(strcat(data, text), "|");
+}
+
+static void test_held(void **state)
+{
+	(void)state;
+	struct td_held held = { 0 };
+	struct tundish_listener hold = td_held_listener(&held);
+	const struct td_place at = { .path = "a", .record = 3, .line = -1, .offset = 70 };
+	const struct td_place other = { .path = "a", .record = 4, .line = -1, .offset = -1 };
+	td_notice(&hold, "one");
+	td_fault(&hold, TUNDISH_E_CORRUPT, at, 9, "rot");
+	td_fault(&hold, TUNDISH_E_LIMIT, other, 0, "rot");
+	td_fault(&hold, TUNDISH_E_IO, TD_PLACE(NULL), 0, "gone");
+	td_notice(&hold, "two");
+	char heard[400] = "";
+	const struct tundish_listener l = { .data = heard, .fault = hear_fault,
+		.notice = hear_notice };
+	assert_int_equal(td_held_tell(&held, &l, NULL), 0);
+	assert_string_equal(heard, "one|-12 a: record 3 at byte 70: rot 3 9|"
+	    "-15 a: record 4: rot 4 0|-6 gone -1 0|two|");
+	heard[0] = 0;
+	assert_int_equal(td_held_tell(&held, &l, NULL), 0);
+	assert_string_equal(heard, "");
+	td_held_free(&held);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -100,6 +138,7 @@ int main(void)
 		cmocka_unit_test(test_philox),
 		cmocka_unit_test(test_escape),
 		cmocka_unit_test(test_ordered),
+		cmocka_unit_test(test_held),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
