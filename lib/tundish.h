@@ -173,6 +173,7 @@ struct tundish_record {
 
 struct tundish_reader;
 
+/* Fills in the defaults and `size`. */
 TUNDISH_API void tundish_reader_options_init(struct tundish_reader_options *ret_options);
 
 /* Opens a TFRecord file; "-" is standard input, which may be a pipe. NULL
@@ -193,6 +194,7 @@ TUNDISH_API int tundish_reader_next(struct tundish_reader *reader, struct tundis
 /* The compression found: enum tundish_compression. */
 TUNDISH_API int tundish_reader_compression(const struct tundish_reader *reader);
 
+/* Closes the file and frees the reader and its last record. */
 TUNDISH_API void tundish_reader_close(struct tundish_reader *reader);
 
 enum tundish_kind {
@@ -291,6 +293,7 @@ struct tundish_count {
 	uint64_t without_value; /* records that lack the feature `by` */
 };
 
+/* Fills in the defaults and `size`. */
 TUNDISH_API void tundish_count_options_init(struct tundish_count_options *ret_options);
 
 /* Counts records. Damage is a fault and counting goes on behind it; the call
@@ -320,6 +323,7 @@ struct tundish_inspect_options {
 
 struct tundish_survey;
 
+/* Fills in the defaults and `size`. */
 TUNDISH_API void tundish_inspect_options_init(struct tundish_inspect_options *ret_options);
 
 /* Surveys a set in one parallel pass over its records. */
@@ -404,6 +408,7 @@ struct tundish_pack_result {
 	const char *summary; /* several lines for people: splits, shards, classes, what was left out */
 };
 
+/* Fill in the defaults and `size`. */
 TUNDISH_API void tundish_convert_options_init(struct tundish_pack_options *ret_options);
 TUNDISH_API void tundish_shard_options_init(struct tundish_pack_options *ret_options);
 
@@ -491,6 +496,7 @@ struct tundish_flow_stats {
 
 struct tundish_flow;
 
+/* Fills in the defaults and `size`. */
 TUNDISH_API void tundish_flow_options_init(struct tundish_flow_options *ret_options);
 
 /* Opens a flow: lists the records, checks the options, reads no payload. */
