@@ -4,8 +4,10 @@
 #include "crc32c.h"
 #include "err.h"
 #include "held.h"
+#include "map.h"
 #include "pool.h"
 #include "rng.h"
+#include "table.h"
 #include "talk.h"
 
 static void test_crc32c(void **state)
@@ -131,6 +133,48 @@ static void test_held(void **state)
 	td_held_free(&held);
 }
 
+static void test_map(void **state)
+{
+	(void)state;
+	struct td_map m = { .value_bytes = sizeof(uint64_t) };
+	for (unsigned round = 0; round < 3; round++) {
+		for (uint32_t i = 0; i < 1000; i++) {
+			uint64_t *v = td_map_at(&m, &i, 1 + i % 4);
+			assert_non_null(v);
+			*v += i;
+		}
+	}
+	/* 1 to 4 bytes of i: 250 residues mod 256 and so on collide on purpose */
+	assert_true(m.n > 700 && m.n < 1000);
+	uint32_t key = 999;
+	assert_int_equal(*(uint64_t *)td_map_find(&m, &key, 4), 2997);
+	assert_null(td_map_find(&m, "none", 4));
+	assert_memory_equal(td_map_key(&m, 0), "", 1);
+	*(uint64_t *)td_map_at(&m, "", 0) = 7;
+	assert_int_equal(*(uint64_t *)td_map_find(&m, NULL, 0), 7);
+	td_map_clear(&m);
+	assert_int_equal(m.n, 0);
+	assert_null(td_map_find(&m, &key, 4));
+	assert_int_equal(*(uint64_t *)td_map_at(&m, &key, 4), 0);
+	td_map_free(&m);
+}
+
+static void test_table(void **state)
+{
+	(void)state;
+	struct td_table t = { .columns = 3, .align = "lrl" };
+	static const char *const cells[] = { "name", "n", "note", "\u00e9t\u00e9", "12", "",
+		"\u6f22", "3", "x", "odd" };
+	for (size_t i = 0; i < TD_COUNT(cells); i++)
+		assert_true(td_table_cell(&t, "%s", cells[i]));
+	struct td_buf out = { 0 };
+	assert_true(td_table_print(&t, &out, 1));
+	assert_string_equal(out.data, " name   n  note\n \u00e9t\u00e9   12\n \u6f22     3  x\n");
+	assert_int_equal(t.n, 0);
+	td_table_free(&t);
+	td_buf_free(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -139,6 +183,8 @@ int main(void)
 		cmocka_unit_test(test_escape),
 		cmocka_unit_test(test_ordered),
 		cmocka_unit_test(test_held),
+		cmocka_unit_test(test_map),
+		cmocka_unit_test(test_table),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
