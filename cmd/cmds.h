@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The commands, one file each. */
+#pragma once
+#include "cmd.h"
+
+extern const struct cmd cmd_count;

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * tundish count: how many records there are. */
+#include <inttypes.h>
+
+#include "base/err.h"
+#include "cmds.h"
+#include "out.h"
+
+struct settings {
+	int per_file, verify;
+	const char *by;
+};
+
+static const struct opt options[] = {
+	OPT_FLAG("per-file", 0, struct settings, per_file, 1),
+	OPT_STRING("by", 0, struct settings, by),
+	OPT_FLAG("verify", 0, struct settings, verify, 1),
+	OPT_END,
+};
+
+static const char *const checked[] = {
+	[TUNDISH_CRC_FULL] = "full",
+	[TUNDISH_CRC_LENGTH] = "length",
+	[TUNDISH_CRC_OFF] = "off",
+};
+
+static void init(struct call *call)
+{
+	struct tundish_count_options o;
+	tundish_count_options_init(&o);
+	call->shared.crc = o.crc;
+	call->shared.input_compression = o.compression;
+	call->shared.max_record = o.max_record_bytes;
+}
+
+static json_t *files_json(const struct tundish_count *count)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < count->n_files; i++) {
+		const struct tundish_count_file *f = &count->files[i];
+		json_t *o = json_object();
+		out_set_text(o, "path", f->path);
+		out_set_count(o, "records", f->records);
+		out_set_count(o, "faults", f->faults);
+		out_set_count(o, "bytes", f->bytes);
+		out_set_text(o, "compression", out_compression(f->compression));
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *values_json(const struct tundish_count *count, const char *feature)
+{
+	json_t *by = json_object(), *list = json_array();
+	for (size_t i = 0; i < count->n_values; i++) {
+		json_t *o = json_object();
+		out_set_text(o, "value", count->values[i].value);
+		out_set_count(o, "records", count->values[i].records);
+		json_array_append_new(list, o);
+	}
+	out_set_text(by, "feature", feature);
+	out_set(by, "values", list);
+	out_set_count(by, "without_value", count->without_value);
+	return by;
+}
+
+static void print_json(const struct call *call, const struct tundish_count *count, int crc)
+{
+	const struct settings *s = call->settings;
+	json_t *o = json_object();
+	out_set_count(o, "records", count->records);
+	out_set_count(o, "faults", count->faults);
+	out_set_count(o, "bytes", count->bytes);
+	out_set_text(o, "checked", checked[crc]);
+	if (s->per_file)
+		out_set(o, "files", files_json(count));
+	if (s->by)
+		out_set(o, "by", values_json(count, s->by));
+	out_json(o);
+}
+
+static void print_text(struct call *call, const struct tundish_count *count)
+{
+	const struct settings *s = call->settings;
+	for (size_t i = 0; s->per_file && i < count->n_files; i++) {
+		printf("%" PRIu64 "\t", count->files[i].records);
+		out_escaped(count->files[i].path);
+		putchar('\n');
+	}
+	for (size_t i = 0; s->by && i < count->n_values; i++)
+		printf("%" PRIu64 "\t%s\n", count->values[i].records, count->values[i].value);
+	printf("%" PRIu64 "\n", count->records);
+	if (s->by && count->without_value)
+		report_say(&call->report, "%" PRIu64 " records have no feature %s",
+		    count->without_value, TD_ESC(s->by));
+}
+
+static int run(struct call *call)
+{
+	const struct settings *s = call->settings;
+	struct tundish_count_options o;
+	struct tundish_count *count;
+	struct tundish_error error = { 0 };
+	tundish_count_options_init(&o);
+	if (call_needs_paths(call))
+		return EXIT_USAGE;
+	o.paths = call->paths;
+	o.n_paths = call->n_paths;
+	o.by = s->by;
+	o.crc = s->verify ? TUNDISH_CRC_FULL : call->shared.crc;
+	o.compression = call->shared.input_compression;
+	o.on_error = call->shared.on_error;
+	o.threads = call->shared.threads;
+	o.memory = call->shared.memory;
+	o.max_record_bytes = call->shared.max_record;
+	o.listener = call->report.listener;
+	int rc = tundish_count(&o, &count, &error);
+	if (rc < 0)
+		return report_failure(&call->report, rc, &error);
+	if (call->shared.json)
+		print_json(call, count, o.crc);
+	else
+		print_text(call, count);
+	int code = count->faults ? EXIT_BAD_DATA : EXIT_FINE;
+	tundish_count_free(count);
+	return code;
+}
+
+const struct cmd cmd_count = {
+	.name = "count",
+	.noun = "records",
+	.shared = SHARE_JSON | SHARE_THREADS | SHARE_MEMORY | SHARE_ON_ERROR | SHARE_RECORDS | SHARE_CRC,
+	.options = options,
+	.settings_bytes = sizeof(struct settings),
+	.init = init,
+	.run = run,
+};

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What holds for the whole program: help, usage errors, standard files, signals.
+load lib.bash
+
+@test "help and version go to stdout, exit 0, nothing on stderr" {
+	for args in --help -h help --version "help count" "count --help" "count -h"; do
+		# shellcheck disable=SC2086
+		run_split 0 $args
+		[ -n "$output" ]
+		same "$stderr" ""
+	done
+}
+
+@test "each command of the list has a help, with its usage line first" {
+	run_split 0 --help
+	for command in $(sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' <<<"$output"); do
+		run_split 0 "$command" --help
+		holds "${lines[0]}" "usage: tundish $command"
+	done
+}
+
+@test "version names library, header, compiler and features" {
+	run_split 0 --version
+	holds "${lines[1]}" "library "
+	holds "${lines[1]}" "header "
+	holds "${lines[2]}" "compiler "
+	holds "${lines[3]}" "libjpeg-turbo/"
+}
+
+@test "wrong command lines are exit 2, told on stderr, and nothing is written" {
+	usage_error
+	usage_error --bork
+	usage_error bork
+	usage_error help bork
+	usage_error count
+	usage_error count --bork x
+	usage_error count -Z x
+	usage_error count --threads
+	usage_error count x --threads
+	usage_error count --threads x x
+	usage_error count --threads 0 x
+	usage_error count --threads -1 x
+	usage_error count --threads 99999999999999999999 x
+	usage_error count --memory 1Q x
+	usage_error count --crc maybe x
+	usage_error count --json=yes x
+	usage_error count --by "" x
+}
+
+@test "mistyped names bring the nearest one" {
+	run_split 2 cuont
+	holds "$stderr" "did you mean count?"
+	run_split 2 count --per-flie
+	holds "$stderr" "did you mean --per-file?"
+	run_split 2 count --qqqqqqq
+	[[ $stderr != *"did you mean"* ]]
+}
+
+@test "a closed standard input is exit 3, not a hang" {
+	run -3 --separate-stderr bash -c '"$TUNDISH" count - <&-'
+	holds "$stderr" "standard input is closed"
+	run -3 --separate-stderr bash -c '"$TUNDISH" count /dev/stdin <&-'
+}
+
+@test "a standard output that cannot be written is exit 3" {
+	run -3 --separate-stderr bash -c '"$TUNDISH" --version >/dev/full'
+	holds "$stderr" "No space left on device"
+	run -3 --separate-stderr bash -c '"$TUNDISH" --version >&-'
+}
+
+@test "a reader that went away ends the program by SIGPIPE, without a word" {
+	run -0 --separate-stderr bash -c '
+		{ sleep .2; "$TUNDISH" count --help; echo $? >code; } | true; cat code'
+	same "$output" 141
+	same "$stderr" ""
+}
+
+@test "a path that does not exist is exit 3 and named" {
+	run_split 3 count nowhere.tfrecord
+	holds "$stderr" nowhere.tfrecord
+}
+
+@test "messages do not depend on the locale" {
+	for locale in C C.UTF-8 de_DE.UTF-8 en_US.UTF-8; do
+		run env LC_ALL=$locale LANGUAGE=de "$TUNDISH" count --thread=x nowhere
+		echo "$output" >>seen
+		run env LC_ALL=$locale LANGUAGE=de "$TUNDISH" count $'nowhere-\xc3\xa9-\xe9'
+		echo "$output" >>seen
+	done
+	same "$(sort -u seen | wc -l)" 2
+	holds "$(cat seen)" 'nowhere-é-\xe9'
+}
+
+@test "an error log that cannot be opened is exit 3, before anything is read" {
+	run_split 3 count --error-log nowhere/log.json x
+	holds "$stderr" "nowhere/log.json"
+}
