@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The picture and the label in an Example, under the names that people use. */
+#pragma once
+#include "tundish.h"
+
+/* Names to look for; NULL: the usual ones, `image` before `image/encoded`, `label` before
+ * `image/class/label`. Whichever comes first in the list wins, wherever it stands in
+ * the record. */
+struct td_keys {
+	const char *image, *label;
+};
+
+/* NULL where there is none; they point into the struct and the record. */
+struct td_sample {
+	const struct tundish_feature *image, *label;
+	struct tundish_feature image_feature, label_feature;
+};
+
+/* The usual names, best first. */
+#define TD_KEYS 2
+extern const char *const td_image_keys[TD_KEYS];
+extern const char *const td_label_keys[TD_KEYS];
+
+/* 0; or CORRUPT when the bytes are no Example. One pass, no heap. */
+int td_sample_find(struct td_sample *ret, const struct td_keys *keys, const void *example, size_t bytes);
