@@ -3,7 +3,7 @@
 #pragma once
 #include <stdbool.h>
 
-#include "buf.h"
+#include "base/buf.h"
 #include "tundish.h"
 
 enum td_image_kind {

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Which kind of picture it is, and on to the code for that kind. */
+#include "image.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "jpeg.h"
+#include "png.h"
+
+struct td_decoder {
+	struct td_jpeg *jpeg;
+	struct td_buf pixels, row;
+};
+
+static const struct {
+	enum td_image_kind kind;
+	const char *name, *magic;
+	size_t at, len;
+} kinds[] = {
+	{ TD_IMAGE_JPEG, "JPEG", "\xff\xd8", 0, 2 },
+	{ TD_IMAGE_PNG, "PNG", "\x89PNG\r\n\x1a\n", 0, 8 },
+	{ TD_IMAGE_BMP, "BMP", "BM", 0, 2 },
+	{ TD_IMAGE_GIF, "GIF", "GIF8", 0, 4 },
+	{ TD_IMAGE_WEBP, "WebP", "WEBP", 8, 4 },
+	{ TD_IMAGE_TIFF, "TIFF", "II*\0", 0, 4 },
+	{ TD_IMAGE_TIFF, "TIFF", "MM\0*", 0, 4 },
+};
+
+/* "BM" begins many a text: the header length behind it must be one of Windows' or OS/2's. */
+static bool is_bmp(const uint8_t *p, size_t len)
+{
+	static const uint8_t lengths[] = { 12, 16, 40, 52, 56, 64, 108, 124 };
+	return len >= 15 && memchr(lengths, p[14], sizeof lengths);
+}
+
+enum td_image_kind td_image_probe(const void *data, size_t len)
+{
+	const uint8_t *p = data;
+	for (size_t i = 0; i < TD_COUNT(kinds); i++) {
+		if (len < kinds[i].at + kinds[i].len ||
+		    memcmp(p + kinds[i].at, kinds[i].magic, kinds[i].len) != 0)
+			continue;
+		if (kinds[i].kind == TD_IMAGE_BMP && !is_bmp(p, len))
+			continue;
+		if (kinds[i].kind == TD_IMAGE_WEBP && memcmp(p, "RIFF", 4) != 0)
+			continue;
+		return kinds[i].kind;
+	}
+	return TD_IMAGE_NONE;
+}
+
+const char *td_image_kind_name(enum td_image_kind kind)
+{
+	for (size_t i = 0; i < TD_COUNT(kinds); i++)
+		if (kinds[i].kind == kind)
+			return kinds[i].name;
+	return "no known picture format";
+}
+
+/* Says as much as can be said about bytes that begin like no picture. */
+static int unknown(const uint8_t *p, size_t len, struct tundish_error *e)
+{
+	if (len == 0)
+		return td_err(e, TUNDISH_E_TRUNCATED, "empty file");
+	size_t n = TD_MIN(len, (size_t)256);
+	const uint8_t *soi = memmem(p, n, "\xff\xd8\xff", 3);
+	if (soi)
+		return td_err(e, TUNDISH_E_CORRUPT, "%zu stray bytes before a JPEG picture",
+		    (size_t)(soi - p));
+	return td_err(e, TUNDISH_E_UNSUPPORTED, "no known picture format");
+}
+
+int td_image_header(struct td_image_info *ret, const void *data, size_t len, uint64_t max_pixels,
+    struct tundish_error *e)
+{
+	enum td_image_kind kind = td_image_probe(data, len);
+	switch (kind) {
+	case TD_IMAGE_NONE:
+		return unknown(data, len, e);
+	case TD_IMAGE_JPEG:
+		return td_jpeg_header(ret, data, len, max_pixels, e);
+	case TD_IMAGE_PNG:
+		return td_png_header(ret, data, len, max_pixels, e);
+	default:
+		return td_err(e, TUNDISH_E_UNSUPPORTED, "%s is not supported",
+		    td_image_kind_name(kind));
+	}
+}
+
+static int decode(struct td_decoder *d, struct td_pixels *ret, struct td_buf *pixels,
+    const struct td_image_info *info, const void *data, size_t len,
+    const struct td_window *window, bool lenient, struct tundish_error *e)
+{
+	if (info->kind == TD_IMAGE_PNG)
+		return td_png_decode(ret, pixels, &d->row, info, data, len, window, e);
+	return td_jpeg_decode(d->jpeg, ret, pixels, info, data, len, window, lenient, e);
+}
+
+int td_image_check(struct td_image_info *ret, const void *data, size_t len, int check,
+    uint64_t max_pixels, struct td_decoder *d, struct tundish_error *e)
+{
+	struct td_image_info info;
+	int r = td_image_header(&info, data, len, max_pixels, e);
+	if (r == 0 && check >= TUNDISH_CHECK_STRUCTURE)
+		r = info.kind == TD_IMAGE_PNG ? td_png_walk(data, len, e) :
+						td_jpeg_walk(data, len, e);
+	if (r == 0 && check >= TUNDISH_CHECK_DECODE) {
+		struct td_window all = { 0, 0, info.width, info.height };
+		r = decode(d, NULL, NULL, &info, data, len, &all, false, e);
+	}
+	if (r == 0)
+		*ret = info;
+	return r;
+}
+
+int td_decoder_new(struct td_decoder **ret, struct tundish_error *e)
+{
+	struct td_decoder *d = calloc(1, sizeof *d);
+	if (!d)
+		return td_err_memory(e);
+	int r = td_jpeg_new(&d->jpeg, e);
+	if (r < 0) {
+		free(d);
+		return r;
+	}
+	*ret = d;
+	return 0;
+}
+
+void td_decoder_free(struct td_decoder *d)
+{
+	if (!d)
+		return;
+	td_jpeg_free(d->jpeg);
+	td_buf_free(&d->pixels);
+	td_buf_free(&d->row);
+	free(d);
+}
+
+int td_decode(struct td_decoder *d, struct td_pixels *ret, const struct td_image_info *info,
+    const void *data, size_t len, const struct td_window *window, bool lenient,
+    struct tundish_error *e)
+{
+	struct td_window all = { 0, 0, info->width, info->height };
+	if (!window)
+		window = &all;
+	if (info->kind != TD_IMAGE_JPEG && info->kind != TD_IMAGE_PNG)
+		return td_err(e, TUNDISH_E_INVALID, "only JPEG and PNG pictures are decoded");
+	if (window->width == 0 || window->height == 0 || window->x >= info->width ||
+	    window->y >= info->height || window->width > info->width - window->x ||
+	    window->height > info->height - window->y)
+		return td_err(e, TUNDISH_E_INVALID,
+		    "window %" PRIu32 " x %" PRIu32 " at %" PRIu32 ", %" PRIu32
+		    " is not inside a picture of %" PRIu32 " x %" PRIu32,
+		    window->width, window->height, window->x, window->y, info->width,
+		    info->height);
+	return decode(d, ret, &d->pixels, info, data, len, window, lenient, e);
+}

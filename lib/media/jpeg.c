@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * JPEG pixels through libjpeg-turbo: any window, exactly as in a full decode. */
+#include "jpeg.h"
+
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jpeglib.h>
+#include <jerror.h>
+
+#include "base/err.h"
+
+/* A progressive file costs a pass over all coefficients for each scan, and a scan may
+ * take a dozen bytes. Real ones have about ten. */
+#define MAX_SCANS 200
+
+struct td_jpeg {
+	struct jpeg_decompress_struct c;
+	struct jpeg_error_mgr err;
+	struct jpeg_progress_mgr progress;
+	struct jpeg_source_mgr src;
+	jmp_buf jump;
+	int code;	  /* of the error that jumped */
+	bool ended;	  /* libjpeg asked for more than there is */
+	unsigned damage;  /* warnings that mean wrong pixels */
+	char message[JMSG_LENGTH_MAX];
+	struct td_buf row;/* rows that nobody wants */
+
+	/* the picture at hand */
+	const struct td_image_info *info;
+	struct td_window want;
+	struct td_buf *pixels;
+	struct td_pixels out;
+};
+
+static int code_of(int message)
+{
+	switch (message) {
+	case JERR_OUT_OF_MEMORY:
+		return TUNDISH_E_MEMORY;
+	case JERR_FRACT_SAMPLE_NOTIMPL:
+	case JERR_CCIR601_NOTIMPL:
+	case JERR_CONVERSION_NOTIMPL:
+	case JERR_ARITH_NOTIMPL:
+	case JERR_SOF_UNSUPPORTED:
+	case JERR_NOT_COMPILED:
+		return TUNDISH_E_UNSUPPORTED;
+	default:
+		return TUNDISH_E_CORRUPT;
+	}
+}
+
+static void on_error(j_common_ptr c)
+{
+	struct td_jpeg *j = c->client_data;
+	c->err->format_message(c, j->message);
+	j->code = code_of(c->err->msg_code);
+	longjmp(j->jump, 1);
+}
+
+static void fail(struct td_jpeg *j, int code, const char *text)
+{
+	snprintf(j->message, sizeof j->message, "%s", text);
+	j->code = code;
+	longjmp(j->jump, 1);
+}
+
+/* Only what spoils pixels is damage: odd headers and stray bytes are not. */
+static void on_message(j_common_ptr c, int level)
+{
+	struct td_jpeg *j = c->client_data;
+	if (level >= 0)
+		return;
+	switch (c->err->msg_code) {
+	case JWRN_ARITH_BAD_CODE:
+	case JWRN_BOGUS_PROGRESSION:
+	case JWRN_HIT_MARKER:
+	case JWRN_HUFF_BAD_CODE:
+	case JWRN_MUST_RESYNC:
+	case JWRN_NOT_SEQUENTIAL:
+		if (j->damage++ == 0)
+			c->err->format_message(c, j->message);
+		break;
+	default:
+		break;
+	}
+}
+
+static void on_progress(j_common_ptr c)
+{
+	struct td_jpeg *j = c->client_data;
+	if (j->c.input_scan_number > MAX_SCANS)
+		fail(j, TUNDISH_E_LIMIT, "JPEG has more than 200 scans");
+}
+
+static void src_nothing(j_decompress_ptr c)
+{
+	(void)c;
+}
+
+static boolean src_fill(j_decompress_ptr c)
+{
+	static const JOCTET eoi[2] = { 0xff, JPEG_EOI };
+	struct td_jpeg *j = c->client_data;
+	j->ended = true;
+	j->src.next_input_byte = eoi;
+	j->src.bytes_in_buffer = sizeof eoi;
+	return TRUE;
+}
+
+static void src_skip(j_decompress_ptr c, long n)
+{
+	struct td_jpeg *j = c->client_data;
+	if (n <= 0)
+		return;
+	if ((size_t)n > j->src.bytes_in_buffer) {
+		src_fill(c);
+		return;
+	}
+	j->src.next_input_byte += n;
+	j->src.bytes_in_buffer -= (size_t)n;
+}
+
+int td_jpeg_new(struct td_jpeg **ret, struct tundish_error *e)
+{
+	struct td_jpeg *j = calloc(1, sizeof *j);
+	if (!j)
+		return td_err_memory(e);
+	j->c.err = jpeg_std_error(&j->err);
+	j->err.error_exit = on_error;
+	j->err.emit_message = on_message;
+	j->c.client_data = j;
+	if (setjmp(j->jump)) {
+		free(j);
+		return td_err_memory(e);
+	}
+	jpeg_create_decompress(&j->c);
+	j->src = (struct jpeg_source_mgr){ .init_source = src_nothing, .fill_input_buffer = src_fill,
+		.skip_input_data = src_skip, .resync_to_restart = jpeg_resync_to_restart,
+		.term_source = src_nothing };
+	j->c.src = &j->src;
+	j->progress.progress_monitor = on_progress;
+	j->c.progress = &j->progress;
+	*ret = j;
+	return 0;
+}
+
+void td_jpeg_free(struct td_jpeg *j)
+{
+	if (!j)
+		return;
+	jpeg_destroy_decompress(&j->c);
+	td_buf_free(&j->row);
+	free(j);
+}
+
+/* True where libjpeg can leave out columns and rows and still be exact: what it keeps
+ * as coefficients (progressive) it may smooth across the window's border. */
+static bool can_crop(const struct td_jpeg *j)
+{
+	return !jpeg_has_multiple_scans((j_decompress_ptr)&j->c) && !j->c.arith_code;
+}
+
+/* Fancy upsampling looks one chroma sample to each side and takes the border of the
+ * decoded part for that of the picture: two pixels more keep it from our window. */
+static uint32_t context(const struct td_jpeg *j)
+{
+	for (int i = 0; i < j->c.num_components; i++)
+		if (j->c.comp_info[i].h_samp_factor != j->c.max_h_samp_factor)
+			return 2;
+	return 0;
+}
+
+static void start(struct td_jpeg *j)
+{
+	struct jpeg_decompress_struct *c = &j->c;
+	jpeg_read_header(c, TRUE);
+	if (c->image_width != j->info->width || c->image_height != j->info->height ||
+	    (unsigned)c->num_components != j->info->channels)
+		fail(j, TUNDISH_E_CORRUPT, "JPEG holds two different frame headers");
+	c->out_color_space = c->num_components == 4 ? JCS_CMYK : JCS_EXT_RGBX;
+	c->dct_method = JDCT_ISLOW;
+	c->do_fancy_upsampling = TRUE;
+	jpeg_start_decompress(c);
+}
+
+static uint8_t *fit(struct td_jpeg *j, struct td_buf *b, size_t stride, size_t rows)
+{
+	size_t bytes;
+	if (td_mul_overflow(stride, rows, &bytes) || !td_buf_fit(b, bytes))
+		fail(j, TUNDISH_E_MEMORY, "out of memory");
+	return b->data;
+}
+
+/* Rows until output_scanline is `end`, each to its place, or all to one. */
+static void read_rows(struct td_jpeg *j, uint8_t *to, size_t step, uint32_t end)
+{
+	while (j->c.output_scanline < end) {
+		JSAMPROW rows[4];
+		uint32_t n = TD_MIN(end - j->c.output_scanline, 4u);
+		for (uint32_t i = 0; i < n; i++)
+			rows[i] = to + i * step;
+		n = jpeg_read_scanlines(&j->c, rows, n);
+		to += n * step;
+	}
+}
+
+/* CMYK as TensorFlow and libvips turn it: Adobe's files hold inverted inks. */
+static void cmyk_to_rgbx(uint8_t *p, size_t pixels, bool inverted)
+{
+	unsigned flip = inverted ? 0 : 255;
+	for (; pixels > 0; pixels--, p += 4) {
+		unsigned k = p[3] ^ flip;
+		for (int i = 0; i < 3; i++)
+			p[i] = (uint8_t)(k * (p[i] ^ flip) / 255);
+		p[3] = 255;
+	}
+}
+
+static void run(struct td_jpeg *j)
+{
+	struct jpeg_decompress_struct *c = &j->c;
+	struct td_window *want = &j->want;
+	start(j);
+	JDIMENSION x = 0, width = c->output_width;
+	if (can_crop(j) && want->width < width) {
+		uint32_t more = context(j), left = TD_MIN(want->x, more);
+		x = want->x - left;
+		width = TD_MIN(want->width + left + more, width - x);
+		jpeg_crop_scanline(c, &x, &width);
+	}
+	size_t stride = (size_t)width * 4;
+	uint8_t *spare = fit(j, &j->row, stride, 1), *to = spare;
+	if (j->pixels)
+		to = fit(j, j->pixels, stride, want->height);
+	if (can_crop(j) && want->y > 0)
+		jpeg_skip_scanlines(c, want->y);
+	read_rows(j, spare, 0, want->y);
+	read_rows(j, to, j->pixels ? stride : 0, want->y + want->height);
+	if (c->num_components == 4 && j->pixels)
+		cmyk_to_rgbx(to, (size_t)width * want->height, c->saw_Adobe_marker);
+	if (jpeg_has_multiple_scans(c) && j->ended && j->damage++ == 0)
+		snprintf(j->message, sizeof j->message, "JPEG ends before its last scan");
+	j->out = (struct td_pixels){ .data = to + (size_t)(want->x - x) * 4, .width = want->width,
+		.height = want->height, .channels = 3, .step = 4, .stride = stride,
+		.warnings = j->damage };
+}
+
+static int guarded_run(struct td_jpeg *j)
+{
+	j->code = 0;
+	if (setjmp(j->jump) == 0)
+		run(j);
+	jpeg_abort_decompress(&j->c);
+	return j->code;
+}
+
+int td_jpeg_decode(struct td_jpeg *j, struct td_pixels *ret, struct td_buf *pixels,
+    const struct td_image_info *info, const void *data, size_t len,
+    const struct td_window *window, bool lenient, struct tundish_error *e)
+{
+	j->info = info;
+	j->want = *window;
+	j->pixels = pixels;
+	j->ended = false;
+	j->damage = 0;
+	j->src.next_input_byte = data;
+	j->src.bytes_in_buffer = len;
+	int r = guarded_run(j);
+	if (r == 0 && j->damage && !lenient)
+		r = j->ended ? TUNDISH_E_TRUNCATED : TUNDISH_E_CORRUPT;
+	if (r < 0)
+		return td_err(e, r, "%s", j->message);
+	if (pixels)
+		*ret = j->out;
+	return 0;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The JPEG half of image.h: markers walked by ourselves, pixels by libjpeg. */
+#pragma once
+#include "image.h"
+
+/* The frame header, read like libjpeg does; `data` starts with FF D8. */
+int td_jpeg_header(struct td_image_info *ret, const void *data, size_t len, uint64_t max_pixels,
+    struct tundish_error *e);
+/* All markers to the EOI behind a scan. What libjpeg takes is taken: fill bytes, stray
+ * bytes between segments, anything behind EOI. */
+int td_jpeg_walk(const void *data, size_t len, struct tundish_error *e);
+
+struct td_jpeg;
+int td_jpeg_new(struct td_jpeg **ret, struct tundish_error *e);
+void td_jpeg_free(struct td_jpeg *j);
+
+/* As td_decode(). The rows go to `pixels`, or with `pixels` NULL nowhere: then only the
+ * warnings and errors count, and *ret is not set. */
+int td_jpeg_decode(struct td_jpeg *j, struct td_pixels *ret, struct td_buf *pixels,
+    const struct td_image_info *info, const void *data, size_t len,
+    const struct td_window *window, bool lenient, struct tundish_error *e);
