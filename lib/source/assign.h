@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Giving each item its class: by folder, by expression, by table. */
+#pragma once
+#include "labels.h"
+#include "list.h"
+
+/* `folders` are all folders of the first level, for hints about those that are no class. */
+int td_assign_folders(struct td_listing *l, const struct td_map *folders,
+    const struct td_list_options *o, struct td_bad *bad, struct tundish_error *e);
+int td_assign_regex(struct td_listing *l, const char *pattern, const struct td_list_options *o,
+    struct td_bad *bad, struct tundish_error *e);
+/* Items that no row names are left out; rows without a file are bad. */
+int td_assign_table(struct td_listing *l, const char *table, const struct td_csv *csv,
+    const struct td_list_options *o, struct td_bad *bad, struct tundish_error *e);
+
+/* Counts the items of each class, puts the classes in order, and renumbers the items. */
+int td_settle_items(struct td_listing *l, const struct td_list_options *o, struct tundish_error *e);

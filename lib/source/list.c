@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The listing: walking the sources, probing what has no telling name, hints. */
+#include "list.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "assign.h"
+#include "base/err.h"
+#include "base/infile.h"
+#include "base/map.h"
+#include "base/path.h"
+#include "base/pool.h"
+
+bool td_item_path(struct td_buf *out, const struct td_listing *l, const struct td_item *item)
+{
+	const char *folder = l->roots[item->root].folder, *name = td_item_name(l, item);
+	size_t len = strlen(folder);
+	out->len = 0;
+	return td_buf_add(out, folder, len) &&
+	    (len == 0 || folder[len - 1] == '/' || td_buf_add(out, "/", 1)) &&
+	    td_buf_add(out, name, strlen(name) + 1);
+}
+
+bool td_listing_root(struct td_listing *l, const char *folder, size_t skip)
+{
+	char *copy = strdup(folder);
+	if (!copy || !td_grow(&l->roots, &l->roots_cap, l->n_roots, sizeof *l->roots)) {
+		free(copy);
+		return false;
+	}
+	l->roots[l->n_roots++] = (struct td_root){ .folder = copy, .skip = skip };
+	return true;
+}
+
+bool td_listing_add(struct td_listing *l, size_t root, const char *prefix, const char *name,
+    const struct td_item *item)
+{
+	size_t at = l->names.len;
+	if (!td_grow(&l->items, &l->cap, l->n, sizeof *l->items) ||
+	    !td_buf_add(&l->names, prefix, strlen(prefix)) ||
+	    !td_buf_add(&l->names, name, strlen(name) + 1))
+		return false;
+	struct td_item *new = &l->items[l->n++];
+	*new = *item;
+	new->name = at;
+	new->root = (uint32_t)root;
+	return true;
+}
+
+void td_listing_leave(struct td_listing *l, const char *name)
+{
+	const char *suffix = td_path_suffix(name);
+	char *kinds = l->left_out_kinds;
+	size_t len = strlen(kinds), n = strlen(suffix);
+	l->left_out++;
+	for (const char *p = kinds; n && (p = strstr(p, suffix)) != NULL; p++)
+		if (p[n] == 0 || p[n] == ' ')
+			return;
+	for (size_t i = 1; i < n; i++)
+		if ((unsigned char)suffix[i] <= ' ' || (unsigned char)suffix[i] > '~')
+			return;
+	if (n > 0 && n < 12 && len + n + 2 <= sizeof l->left_out_kinds) {
+		if (len)
+			kinds[len++] = ' ';
+		memcpy(kinds + len, suffix, n + 1);
+	}
+}
+
+void td_listing_keep(struct td_listing *l, bool (*keep)(const struct td_item *item))
+{
+	size_t n = 0;
+	for (size_t i = 0; i < l->n; i++) {
+		if (keep(&l->items[i]))
+			l->items[n++] = l->items[i];
+		else
+			td_listing_leave(l, td_item_name(l, &l->items[i]));
+	}
+	l->n = n;
+}
+
+struct lister {
+	struct td_listing *l;
+	const struct td_list_options *o;
+	struct td_labels labels;
+	struct td_bad *bad;
+	char *prefix; /* before the names of the source that is walked */
+	struct td_map folders; /* first level of the sources */
+	uint64_t polled;
+};
+
+static bool is_litter(const char *base)
+{
+	return base[0] == '.' || strcmp(base, "Thumbs.db") == 0 || strcmp(base, "desktop.ini") == 0 ||
+	    strcmp(base, "__MACOSX") == 0;
+}
+
+static int add_file(struct lister *w, const struct td_walk_entry *entry, struct tundish_error *e)
+{
+	int format = td_format_named(entry->name);
+	w->l->looked_at++;
+	const struct td_item item = {
+		.bytes = entry->bytes,
+		.class = -1,
+		.format = (uint8_t)TD_MAX(format, 0),
+		.flags = w->labels.from != TD_LABELS_CSV && format < 0 ? TD_ITEM_PROBE : 0,
+	};
+	return td_listing_add(w->l, w->l->n_roots - 1, w->prefix, entry->name, &item) ? 0 :
+	    td_err_memory(e);
+}
+
+static int bad_entry(struct lister *w, const struct td_walk_entry *entry, int code,
+    const char *reason, struct tundish_error *e)
+{
+	return td_bad_item(w->bad, code, TD_PLACE(entry->path), entry->name, reason, e);
+}
+
+static int pass_over(struct lister *w, const struct td_walk_entry *entry, const char *why)
+{
+	td_notice(w->o->listener, "%s: %s, passed over", TD_ESC(entry->path), why);
+	w->l->looked_at++;
+	td_listing_leave(w->l, entry->name);
+	return 0;
+}
+
+static int visit(void *ctx, const struct td_walk_entry *entry, struct tundish_error *e)
+{
+	struct lister *w = ctx;
+	if (++w->polled % 256 == 0 && td_stopped(w->o->listener))
+		return td_err(e, TUNDISH_E_STOPPED, "stopped");
+	if (is_litter(td_path_base(entry->name)))
+		return 1;
+	switch (entry->what) {
+	case TD_WALK_FILE:
+		return add_file(w, entry, e);
+	case TD_WALK_FOLDER:
+		return entry->depth == 0 && !td_map_at(&w->folders, entry->name, strlen(entry->name)) ?
+		    td_err_memory(e) : 0;
+	case TD_WALK_OTHER:
+		return pass_over(w, entry, "not a regular file");
+	case TD_WALK_LOOP:
+		return pass_over(w, entry, "a link to a folder around it");
+	case TD_WALK_BROKEN:
+		if (td_format_named(entry->name) < 0)
+			return pass_over(w, entry, "a link to nothing");
+		return bad_entry(w, entry, TUNDISH_E_NOT_FOUND, "a link to nothing", e);
+	default:
+		return bad_entry(w, entry, TUNDISH_E_IO, "folder cannot be read", e);
+	}
+}
+
+/* With more than one source, names begin with the source's own: they stay unique. */
+static int walk_source(struct lister *w, const char *source, struct tundish_error *e)
+{
+	char *tidy = strdup(source), *folder = NULL;
+	if (!tidy)
+		return td_err_memory(e);
+	td_path_tidy(tidy);
+	const char *base = td_path_base(tidy);
+	bool plain = w->o->n_sources == 1 || !*base || strcmp(base, "..") == 0;
+	folder = plain ? strdup(source) : td_path_folder(tidy);
+	w->prefix = plain ? strdup("") : td_path_join(base, "");
+	int rc = folder && w->prefix && td_listing_root(w->l, folder, strlen(w->prefix)) ? 0 :
+	    td_err_memory(e);
+	if (rc == 0)
+		rc = td_walk(source, visit, w, e);
+	free(w->prefix);
+	free(folder);
+	free(tidy);
+	return rc;
+}
+
+/* A file that was named itself is an item, whatever it is. */
+static int add_source_file(struct lister *w, const char *source, uint64_t bytes, struct tundish_error *e)
+{
+	char *folder = td_path_folder(source);
+	const struct td_item item = { .bytes = bytes, .class = -1 };
+	struct td_listing *l = w->l;
+	bool same = folder && l->n_roots && strcmp(l->roots[l->n_roots - 1].folder, folder) == 0 &&
+	    l->roots[l->n_roots - 1].skip == 0;
+	bool ok = folder && (same || td_listing_root(l, folder, 0)) &&
+	    td_listing_add(l, l->n_roots - 1, "", td_path_base(source), &item);
+	free(folder);
+	l->looked_at++;
+	return ok ? 0 : td_err_memory(e);
+}
+
+static int look_at_sources(const struct td_list_options *o, struct tundish_error *e)
+{
+	struct stat st;
+	for (size_t i = 0; i < o->n_sources; i++) {
+		if (strcmp(o->sources[i], "-") == 0)
+			return td_err(e, TUNDISH_E_USAGE, "standard input is no source of pictures");
+		if (stat(o->sources[i], &st) != 0)
+			return td_err_errno(e, errno, "%s", TD_ESC(o->sources[i]));
+		if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+			return td_err(e, TUNDISH_E_USAGE, "%s: neither a file nor a folder",
+			    TD_ESC(o->sources[i]));
+	}
+	return o->n_sources ? 0 : td_err(e, TUNDISH_E_USAGE, "no source is given");
+}
+
+static int walk_sources(struct lister *w, struct tundish_error *e)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < w->o->n_sources; i++) {
+		const char *source = w->o->sources[i];
+		struct stat st;
+		if (stat(source, &st) != 0)
+			return td_err_errno(e, errno, "%s", TD_ESC(source));
+		rc = S_ISDIR(st.st_mode) ? walk_source(w, source, e) :
+		    add_source_file(w, source, (uint64_t)st.st_size, e);
+	}
+	if (rc == 0 && w->l->n >= UINT32_MAX)
+		rc = td_err(e, TUNDISH_E_LIMIT, "more than %" PRIu32 " items", UINT32_MAX - 1);
+	return rc;
+}
+
+/* ---- kinds by content ---- */
+
+#define PROBE_BLOCK 64
+
+struct probe_run {
+	struct td_listing *l;
+	const struct tundish_listener *listener;
+	size_t next;
+};
+
+struct probe_job {
+	size_t items[PROBE_BLOCK];
+	unsigned n;
+	struct td_buf path;
+	uint8_t head[TD_HEAD_BYTES];
+};
+
+static int take_unknown(void *ctx, void *job, uint64_t *ret_bytes, struct tundish_error *e)
+{
+	struct probe_run *run = ctx;
+	struct probe_job *j = job;
+	*ret_bytes = 0;
+	j->n = 0;
+	if (td_stopped(run->listener))
+		return td_err(e, TUNDISH_E_STOPPED, "stopped");
+	for (; run->next < run->l->n && j->n < PROBE_BLOCK; run->next++)
+		if (run->l->items[run->next].flags & TD_ITEM_PROBE)
+			j->items[j->n++] = run->next;
+	return j->n > 0;
+}
+
+static int probe_block(void *ctx, void *job, unsigned worker, struct tundish_error *e)
+{
+	(void)worker;
+	struct probe_run *run = ctx;
+	struct probe_job *j = job;
+	for (unsigned i = 0; i < j->n; i++) {
+		struct td_item *item = &run->l->items[j->items[i]];
+		if (!td_item_path(&j->path, run->l, item))
+			return td_err_memory(e);
+		const char *path = (const char *)j->path.data;
+		int fd = td_open_file(path, NULL, NULL);
+		int64_t n = fd < 0 ? -1 : td_read_at(fd, j->head, sizeof j->head, 0, NULL);
+		if (fd >= 0)
+			close(fd);
+		int format = n > 0 ? td_format_probe(path, j->head, (size_t)n) : -1;
+		if (format >= 0) {
+			item->format = (uint8_t)format;
+			item->flags &= (uint8_t)~TD_ITEM_PROBE;
+		}
+	}
+	return 0;
+}
+
+static int put_nothing(void *ctx, void *job, struct tundish_error *e)
+{
+	(void)ctx;
+	(void)job;
+	(void)e;
+	return 0;
+}
+
+static void free_probe(void *job)
+{
+	td_buf_free(&((struct probe_job *)job)->path);
+}
+
+static bool is_known(const struct td_item *item)
+{
+	return !(item->flags & TD_ITEM_PROBE);
+}
+
+static int probe_unknown(struct lister *w, struct tundish_error *e)
+{
+	struct probe_run run = { .l = w->l, .listener = w->o->listener };
+	const struct td_ordered loop = {
+		.job_bytes = sizeof(struct probe_job),
+		.threads = td_threads(w->o->threads),
+		.take = take_unknown,
+		.work = probe_block,
+		.put = put_nothing,
+		.free_job = free_probe,
+	};
+	size_t unknown = 0;
+	for (size_t i = 0; i < w->l->n; i++)
+		unknown += !is_known(&w->l->items[i]);
+	int rc = unknown ? td_ordered_run(&loop, &run, NULL, e) : 0;
+	if (rc == 0)
+		td_listing_keep(w->l, is_known);
+	return rc;
+}
+
+/* ---- all together ---- */
+
+/* "no pictures below DIR (3 files looked at, 2 left out: .txt)" */
+static int nothing(const struct lister *w, struct tundish_error *e)
+{
+	const struct td_listing *l = w->l;
+	char left_out[64] = "";
+	if (l->left_out)
+		snprintf(left_out, sizeof left_out, ", %" PRIu64 " left out", l->left_out);
+	return td_err(e, TUNDISH_E_EMPTY, "no pictures below %s%s (%" PRIu64 " files looked at%s%s%s)",
+	    TD_ESC(w->o->sources[0]), w->o->n_sources > 1 ? " and the other sources" : "",
+	    l->looked_at, left_out, l->left_out_kinds[0] ? ": " : "", l->left_out_kinds);
+}
+
+static int read_labels(struct lister *w, struct td_csv *csv, struct tundish_error *e)
+{
+	int rc = look_at_sources(w->o, e);
+	if (rc == 0)
+		rc = td_labels_parse(&w->labels, w->o->labels, e);
+	if (rc == 0 && w->o->class_list && w->labels.from == TD_LABELS_NONE)
+		rc = td_err(e, TUNDISH_E_USAGE, "a class list needs labels other than none");
+	if (rc == 0 && w->o->class_list)
+		rc = td_classes_load(&w->l->classes, w->o->class_list, w->o->listener, e);
+	if (rc == 0 && w->labels.from == TD_LABELS_CSV)
+		rc = td_csv_read(csv, &w->labels, e);
+	return rc;
+}
+
+static int assign(struct lister *w, const struct td_csv *csv, struct tundish_error *e)
+{
+	switch (w->labels.from) {
+	case TD_LABELS_CSV:
+		return td_assign_table(w->l, w->labels.file, csv, w->o, w->bad, e);
+	case TD_LABELS_REGEX:
+		return td_assign_regex(w->l, w->labels.pattern, w->o, w->bad, e);
+	case TD_LABELS_FOLDER:
+		return td_assign_folders(w->l, &w->folders, w->o, w->bad, e);
+	default:
+		return 0;
+	}
+}
+
+int td_list(struct td_listing *ret, const struct td_list_options *options, struct td_bad *bad,
+    struct tundish_error *e)
+{
+	struct td_listing l = { 0 };
+	struct td_csv csv = { 0 };
+	struct lister w = { .l = &l, .o = options, .bad = bad, .folders.value_bytes = 1 };
+	int rc = read_labels(&w, &csv, e);
+	if (rc == 0)
+		rc = walk_sources(&w, e);
+	if (rc == 0)
+		rc = probe_unknown(&w, e);
+	if (rc == 0 && l.n == 0 && bad->count == 0 && csv.n == 0)
+		rc = nothing(&w, e);
+	if (rc == 0)
+		rc = assign(&w, &csv, e);
+	if (rc == 0 && l.n == 0)
+		rc = bad->count ? td_err(e, TUNDISH_E_EMPTY, "no good item (%" PRIu64 " bad)", bad->count) :
+		    nothing(&w, e);
+	l.found = l.n + bad->count + l.left_out;
+	td_csv_free(&csv);
+	td_map_free(&w.folders);
+	td_labels_free(&w.labels);
+	if (rc < 0)
+		td_listing_free(&l);
+	else
+		*ret = l;
+	return rc;
+}
+
+void td_listing_free(struct td_listing *l)
+{
+	for (size_t i = 0; i < l->n_roots; i++)
+		free(l->roots[i].folder);
+	free(l->roots);
+	free(l->items);
+	td_buf_free(&l->names);
+	td_classes_free(&l->classes);
+	*l = (struct td_listing){ 0 };
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What there is to convert: the items below the sources, with their classes. */
+#pragma once
+#include "bad.h"
+#include "classes.h"
+#include "format.h"
+
+/*
+ * What an item is must be known before the plan, since the plan fixes how many records
+ * each split and shard gets and which classes there are. A file with a picture's name is
+ * an item whatever it holds (bad if that is no picture), so it is not opened here: 200,000
+ * names are listed in a second. Any other file is an item only if its content is a known
+ * kind; its first bytes are read here, in parallel. A table of labels names its items by
+ * itself, and nothing is opened at all.
+ */
+struct td_item {
+	uint64_t name;	/* where in the listing's names: below its root */
+	uint64_t bytes;	/* of the file */
+	uint32_t root;
+	uint32_t part;	/* number within the file */
+	int32_t class;	/* -1: none */
+	uint8_t format;
+	uint8_t flags;
+};
+
+enum {
+	TD_ITEM_PROBE = 1, /* kind still open */
+	TD_ITEM_TAKEN = 2, /* named by the table */
+};
+
+struct td_root {
+	char *folder; /* names are below it; "" for those that were given as they are */
+	size_t skip;  /* bytes of a name before what stands below the source */
+};
+
+struct td_listing {
+	struct td_item *items; /* in the order of the sources, each walked bytewise */
+	size_t n, cap;
+	struct td_buf names;
+	struct td_root *roots;
+	size_t n_roots, roots_cap;
+	struct td_classes classes; /* n is 0: records have no label */
+	uint64_t looked_at;	   /* files that were met, litter apart */
+	uint64_t found;		   /* items, good and bad, and what was left out */
+	uint64_t left_out;	   /* files that are no data, or that the table does not name */
+	char left_out_kinds[64];   /* ".txt .xml" */
+};
+
+struct td_list_options {
+	const char *const *sources;
+	size_t n_sources;
+	const char *labels, *class_list;
+	int64_t label_offset;
+	unsigned threads;
+	const struct tundish_listener *listener;
+};
+
+/* Lists all items. Hidden names, Thumbs.db, desktop.ini and __MACOSX are passed over
+ * without a word; pipes, sockets and link loops by name, never opened. Bad ones (a row
+ * without its file, a picture outside the class folders, a broken link) go to `bad`.
+ * Errors: NOT_FOUND for a source (before anything else), EMPTY, USAGE, IO, MEMORY,
+ * STOPPED, and what `bad` says. */
+int td_list(struct td_listing *ret, const struct td_list_options *options, struct td_bad *bad,
+    struct tundish_error *e);
+void td_listing_free(struct td_listing *listing);
+
+/* The item's name below its source, as records carry it. */
+static inline const char *td_item_name(const struct td_listing *l, const struct td_item *item)
+{
+	return (const char *)l->names.data + item->name;
+}
+
+/* The path to open, with a NUL, into `out`. */
+bool td_item_path(struct td_buf *out, const struct td_listing *l, const struct td_item *item)
+    td_must_check;
+
+/* For the files of this room: more names and items. False without memory. */
+bool td_listing_add(struct td_listing *l, size_t root, const char *prefix, const char *name,
+    const struct td_item *item) td_must_check;
+bool td_listing_root(struct td_listing *l, const char *folder, size_t skip) td_must_check;
+/* Counts a file that is left out. */
+void td_listing_leave(struct td_listing *l, const char *name);
+/* Removes items for which keep is false. */
+void td_listing_keep(struct td_listing *l, bool (*keep)(const struct td_item *item));

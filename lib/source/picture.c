@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Encoded pictures: one file, one item, bytes as they are. */
+#include "picture.h"
+
+#include <strings.h>
+
+#include "base/err.h"
+#include "base/infile.h"
+#include "base/path.h"
+#include "media/image.h"
+
+static int probe(const char *path, const uint8_t *head, size_t len)
+{
+	(void)path;
+	return td_image_probe(head, len) == TD_IMAGE_NONE ? 0 : 80;
+}
+
+static bool named(const char *path)
+{
+	static const char *const suffixes[] = { ".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp",
+		".gif", ".webp", ".tif", ".tiff" };
+	const char *suffix = td_path_suffix(path);
+	for (unsigned i = 0; i < TD_COUNT(suffixes); i++)
+		if (strcasecmp(suffix, suffixes[i]) == 0)
+			return true;
+	return false;
+}
+
+static int load(struct td_buf *out, const char *path, uint32_t part,
+    const struct td_load_limits *limits, struct tundish_error *e)
+{
+	(void)part;
+	int rc = td_read_file(out, path, limits->max_bytes, e);
+	if (rc == 0 && out->len == 0)
+		rc = td_err(e, TUNDISH_E_CORRUPT, "empty file");
+	return rc;
+}
+
+const struct td_format td_format_picture = {
+	.name = "picture",
+	.probe = probe,
+	.named = named,
+	.load = load,
+};
