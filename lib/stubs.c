@@ -3,16 +3,6 @@
 #include "tundish.h"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-__attribute__((weak)) void tundish_reader_options_init(struct tundish_reader_options *ret_options)
-{}
-__attribute__((weak)) int tundish_reader_open(struct tundish_reader **ret_reader, const char *path, const struct tundish_reader_options *options, struct tundish_error *ret_error)
-{ return TUNDISH_E_UNSUPPORTED; }
-__attribute__((weak)) int tundish_reader_next(struct tundish_reader *reader, struct tundish_record *ret_record, struct tundish_error *ret_error)
-{ return TUNDISH_E_UNSUPPORTED; }
-__attribute__((weak)) int tundish_reader_compression(const struct tundish_reader *reader)
-{ return TUNDISH_E_UNSUPPORTED; }
-__attribute__((weak)) void tundish_reader_close(struct tundish_reader *reader)
-{}
 __attribute__((weak)) int tundish_example_find(const void *example, size_t example_bytes, const char *key, size_t key_bytes, struct tundish_feature *ret_feature)
 { return TUNDISH_E_UNSUPPORTED; }
 __attribute__((weak)) int tundish_example_next(const void *example, size_t example_bytes, size_t *position, struct tundish_feature *ret_feature)
@@ -23,14 +13,6 @@ __attribute__((weak)) int tundish_feature_int64(const struct tundish_feature *fe
 { return TUNDISH_E_UNSUPPORTED; }
 __attribute__((weak)) int tundish_feature_float(const struct tundish_feature *feature, uint64_t index, float *ret_value)
 { return TUNDISH_E_UNSUPPORTED; }
-__attribute__((weak)) int tundish_writer_open(struct tundish_writer **ret_writer, const char *path, int compression, int level, struct tundish_error *ret_error)
-{ return TUNDISH_E_UNSUPPORTED; }
-__attribute__((weak)) int tundish_writer_append(struct tundish_writer *writer, const void *data, uint64_t bytes, struct tundish_error *ret_error)
-{ return TUNDISH_E_UNSUPPORTED; }
-__attribute__((weak)) int tundish_writer_close(struct tundish_writer *writer, struct tundish_error *ret_error)
-{ return TUNDISH_E_UNSUPPORTED; }
-__attribute__((weak)) void tundish_writer_abort(struct tundish_writer *writer)
-{}
 __attribute__((weak)) void tundish_count_options_init(struct tundish_count_options *ret_options)
 {}
 __attribute__((weak)) int tundish_count(const struct tundish_count_options *options, struct tundish_count **ret_count, struct tundish_error *ret_error)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The TFRecord frame: length, its checksum, payload, its checksum. */
 #pragma once
-#include "bits.h"
-#include "crc32c.h"
+#include "base/bits.h"
+#include "base/crc32c.h"
 
 #define TD_FRAME_HEADER 12
 #define TD_FRAME_FOOTER 4

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Where the records of an uncompressed file are: DALI's text side-car, or a header walk. */
 #pragma once
-#include "talk.h"
+#include "base/talk.h"
 
 struct td_index_entry {
 	uint64_t offset; /* of the frame */
@@ -15,12 +15,12 @@ struct td_index {
 	int from_sidecar;
 };
 
-/* The index of an uncompressed file: index/NAME.idx beside it when that fits the
- * file (else a notice), or a walk over the headers, with resync behind damage.
- * UNSUPPORTED for compressed files and streams. */
+/* The index of an uncompressed file: index/NAME.idx, NAME.idx or STEM.idx beside
+ * it when that fits the file (else a notice), or a walk over the headers, with
+ * resync behind damage. UNSUPPORTED for compressed files and streams. */
 int td_index_open(struct td_index *ret, const char *path, const struct tundish_listener *l,
     struct tundish_error *e);
 void td_index_free(struct td_index *index);
-/* Writes the text form for a shard written just now. */
+/* Writes the text form for the shard at `path`: index/NAME.idx beside it; makes the folder. */
 int td_index_write(const char *path, const struct td_index_entry *entries, size_t n,
     struct tundish_error *e);

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Where the records of an uncompressed file are: DALI's text side-car, or a header walk. */
+#include "index.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "frame.h"
+#include "input.h"
+#include "base/outfile.h"
+#include "reader.h"
+#include "base/rng.h"
+
+#define DRAWS 8
+
+static int append(struct td_index *index, size_t *cap, struct td_index_entry entry,
+    struct tundish_error *e)
+{
+	if (!td_grow(&index->entries, cap, index->n, sizeof *index->entries))
+		return td_err_memory(e);
+	index->entries[index->n++] = entry;
+	return 0;
+}
+
+/* ---- side-cars ---- */
+
+/* The names an index of `path` may have: ours, then those that others use. */
+static char *sidecar(const char *path, unsigned number)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *end = strstr(name, ".tfrecord");
+	int folder = (int)(name - path);
+	char *out = NULL;
+	int n = -1;
+	if (number == 0)
+		n = asprintf(&out, "%.*sindex/%s.idx", folder, path, name);
+	else if (number == 1)
+		n = asprintf(&out, "%s.idx", path);
+	else if (number == 2 && end)
+		n = asprintf(&out, "%.*s.idx", (int)(end - path), path);
+	return n < 0 ? NULL : out;
+}
+
+/* "OFFSET SIZE\n" at *p. */
+static bool parse_line(const char **p, const char *end, struct td_index_entry *ret)
+{
+	uint64_t v[2] = { 0 };
+	for (int i = 0; i < 2; i++) {
+		const char *start = *p;
+		while (*p < end && **p >= '0' && **p <= '9') {
+			if (td_mul_overflow(v[i], 10u, &v[i]) ||
+			    td_add_overflow(v[i], (uint64_t)(**p - '0'), &v[i]))
+				return false;
+			++*p;
+		}
+		if (*p == start)
+			return false;
+		while (i == 0 && *p < end && (**p == ' ' || **p == '\t'))
+			++*p;
+	}
+	*ret = (struct td_index_entry){ v[0], v[1] };
+	if (*p < end && **p == '\r')
+		++*p;
+	if (*p < end && *(*p)++ != '\n')
+		return false;
+	return true;
+}
+
+/* All lines; NULL, or why they are no index of a file of that size. */
+static const char *parse(struct td_index *index, const char *text, size_t len, uint64_t size)
+{
+	uint64_t at = 0;
+	size_t cap = 0;
+	for (const char *p = text, *end = text + len; p < end;) {
+		struct td_index_entry one;
+		if (!parse_line(&p, end, &one))
+			return "a line is not \"OFFSET SIZE\"";
+		if (one.offset != at || one.bytes < TD_FRAME_EXTRA || one.bytes > size - at)
+			return "its records do not follow each other in the file";
+		at += one.bytes;
+		if (append(index, &cap, one, NULL) < 0)
+			return "out of memory";
+	}
+	return at == size ? NULL : "it ends before the file";
+}
+
+static bool entry_fits(struct td_input *in, const struct td_index_entry *entry)
+{
+	uint8_t header[TD_FRAME_HEADER];
+	return td_input_read(in, entry->offset, header, sizeof header, NULL) == sizeof header &&
+	       td_frame_length_ok(header) && td_le64(header) == entry->bytes - TD_FRAME_EXTRA;
+}
+
+/* First, last and a few drawn entries stand for all. */
+static bool entries_fit(struct td_input *in, const struct td_index *index)
+{
+	struct td_rng rng;
+	td_rng_at(&rng, 0, 0, index->n, TD_RNG_SAMPLE);
+	if (index->n == 0)
+		return true;
+	if (!entry_fits(in, index->entries) || !entry_fits(in, index->entries + index->n - 1))
+		return false;
+	for (int i = 0; i < DRAWS; i++)
+		if (!entry_fits(in, index->entries + td_rng_below(&rng, index->n)))
+			return false;
+	return true;
+}
+
+static int read_text(const char *path, uint64_t limit, char **ret, size_t *ret_len)
+{
+	struct td_input in;
+	int rc = td_input_open(&in, path, NULL);
+	if (rc < 0)
+		return rc;
+	char *text = in.size <= limit ? malloc((size_t)in.size + 1) : NULL;
+	size_t n = 0;
+	while (text && n < in.size) {
+		ssize_t got = td_input_read(&in, n, text + n, (size_t)in.size - n, NULL);
+		if (got <= 0)
+			break;
+		n += (size_t)got;
+	}
+	bool whole = text && n == in.size;
+	td_input_close(&in);
+	if (!whole) {
+		free(text);
+		return TUNDISH_E_CORRUPT;
+	}
+	*ret = text;
+	*ret_len = n;
+	return 0;
+}
+
+/* 1 when the side-car fits, 0 when there is none or it does not. */
+static int try_sidecar(struct td_index *index, const char *idx, const char *path,
+    struct td_input *in, const struct tundish_listener *l)
+{
+	char *text;
+	size_t len;
+	/* a line has 43 bytes at most, and a record 16 at least */
+	uint64_t limit = in->size / TD_FRAME_EXTRA * 43 + 64;
+	int rc = read_text(idx, limit, &text, &len);
+	if (rc == TUNDISH_E_NOT_FOUND)
+		return 0;
+	const char *why = rc < 0 ? "it cannot be read, or is too large" : NULL;
+	if (rc == 0) {
+		why = parse(index, text, len, in->size);
+		free(text);
+	}
+	if (!why && !entries_fit(in, index))
+		why = "lengths in the file differ";
+	if (!why) {
+		index->from_sidecar = 1;
+		return 1;
+	}
+	td_notice(l, "index %s does not fit %s: %s; it is ignored", TD_ESC(idx), TD_ESC(path), why);
+	td_index_free(index);
+	return 0;
+}
+
+static int from_sidecar(struct td_index *index, const char *path, const struct tundish_listener *l,
+    struct tundish_error *e)
+{
+	struct td_input in;
+	int rc = td_input_open(&in, path, e);
+	if (rc < 0)
+		return rc;
+	for (unsigned i = 0; i < 3 && rc == 0 && in.size != TD_SIZE_UNKNOWN; i++) {
+		char *idx = sidecar(path, i);
+		rc = idx ? try_sidecar(index, idx, path, &in, l) : 0;
+		free(idx);
+	}
+	td_input_close(&in);
+	return rc;
+}
+
+/* ---- the walk ---- */
+
+static int walk(struct td_index *index, struct tundish_reader *r, struct tundish_error *e)
+{
+	struct td_index_entry one;
+	uint64_t number;
+	size_t cap = 0;
+	int rc;
+	while ((rc = td_reader_walk(r, &one, &number, e)) == 1)
+		if ((rc = append(index, &cap, one, e)) < 0)
+			break;
+	index->faults = td_reader_faults(r);
+	return rc;
+}
+
+int td_index_open(struct td_index *ret, const char *path, const struct tundish_listener *l,
+    struct tundish_error *e)
+{
+	struct td_index index = { 0 };
+	struct tundish_reader_options o;
+	struct tundish_reader *r;
+	tundish_reader_options_init(&o);
+	o.crc = TUNDISH_CRC_LENGTH;
+	if (l)
+		o.listener = *l;
+	int rc = tundish_reader_open(&r, path, &o, e);
+	if (rc < 0)
+		return rc;
+	if (!td_reader_seekable(r))
+		rc = td_err(e, TUNDISH_E_UNSUPPORTED, "%s: compressed files and streams have no index",
+		    TD_ESC(path));
+	else if (td_reader_faults(r) == 0)
+		rc = from_sidecar(&index, path, l, e);
+	if (rc == 0)
+		rc = walk(&index, r, e);
+	tundish_reader_close(r);
+	if (rc < 0) {
+		td_index_free(&index);
+		return rc;
+	}
+	*ret = index;
+	return 0;
+}
+
+void td_index_free(struct td_index *index)
+{
+	free(index->entries);
+	*index = (struct td_index){ 0 };
+}
+
+int td_index_write(const char *path, const struct td_index_entry *entries, size_t n,
+    struct tundish_error *e)
+{
+	struct td_buf text = { 0 };
+	char *idx = sidecar(path, 0);
+	if (!idx)
+		return td_err_memory(e);
+	char *slash = strrchr(idx, '/');
+	*slash = 0;
+	int rc = mkdir(idx, 0777) == 0 || errno == EEXIST ? 0 : td_err_errno(e, errno, "%s", TD_ESC(idx));
+	*slash = '/';
+	for (size_t i = 0; i < n && rc == 0; i++)
+		if (!td_buf_printf(&text, "%" PRIu64 " %" PRIu64 "\n", entries[i].offset, entries[i].bytes))
+			rc = td_err_memory(e);
+	if (rc == 0)
+		rc = td_write_file(idx, text.data, text.len, e);
+	td_buf_free(&text);
+	free(idx);
+	return rc;
+}

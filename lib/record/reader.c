@@ -1,0 +1,590 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Reading records: the window over a file, frames in it, and the way past damage. */
+#include "reader.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "damage.h"
+#include "base/err.h"
+#include "foreign.h"
+#include "frame.h"
+#include "input.h"
+
+#define WINDOW_MIN ((size_t)256 << 10)
+#define WINDOW_MAX ((size_t)4 << 20)
+/* Behind records over this, a walk reads the next header alone. */
+#define WALK_LARGE 4096
+/* Payload bytes that may be checked in vain before frames need a good neighbour;
+ * keeps hostile files from costing a square of their size. */
+#define VAIN_BYTES ((uint64_t)256 << 20)
+#define VAIN_FACTOR 64
+
+struct tundish_reader {
+	struct td_input in;
+	struct tundish_reader_options o;
+	char *path;
+	int compression;
+	struct td_buf window; /* bytes from `base` on; window.len of them are there */
+	size_t at;	      /* where the next frame starts in it */
+	uint64_t base;	      /* offset of the window in the decompressed file */
+	bool ended;	      /* there is nothing behind the window */
+	uint64_t number;      /* of the next record */
+	uint64_t faults;
+	uint64_t vain;	      /* payload bytes whose checksum failed */
+	size_t chunk;	      /* what a walk reads at a time */
+	struct tundish_error error; /* sticky */
+};
+
+/* Something wrong at the current place, not reported yet. */
+struct damage {
+	int code;
+	uint64_t skip; /* bytes of the frame where its length can be trusted, or 0 */
+	bool vague;    /* says nothing but that these bytes are no frame */
+	char text[160];
+};
+
+static uint64_t offset(const struct tundish_reader *r)
+{
+	return r->base + r->at;
+}
+
+static size_t have(const struct tundish_reader *r)
+{
+	return r->window.len - r->at;
+}
+
+static const uint8_t *here(const struct tundish_reader *r)
+{
+	return r->window.data + r->at;
+}
+
+/* Bytes of the file from here on, where that is known. */
+static uint64_t rest(const struct tundish_reader *r)
+{
+	if (r->in.size == TD_SIZE_UNKNOWN || r->compression != TUNDISH_NONE)
+		return r->ended ? have(r) : TD_SIZE_UNKNOWN;
+	return r->in.size - TD_MIN(r->in.size, offset(r));
+}
+
+static bool seekable(const struct tundish_reader *r)
+{
+	return r->in.size != TD_SIZE_UNKNOWN && r->compression == TUNDISH_NONE;
+}
+
+/* ---- the window ---- */
+
+/* Room behind the window's bytes. It grows as bytes really arrive: `want` may come
+ * from a forged length. */
+static int make_room(struct tundish_reader *r, uint64_t want, struct tundish_error *e)
+{
+	struct td_buf *w = &r->window;
+	if (w->data && w->len < w->cap && (r->at == 0 || r->at + want <= w->cap))
+		return 0;
+	if (r->at > 0) {
+		memmove(w->data, w->data + r->at, have(r));
+		w->len -= r->at;
+		r->base += r->at;
+		r->at = 0;
+	}
+	if (w->data && w->len < w->cap && (want <= w->cap || w->len < w->cap / 2))
+		return 0;
+	uint64_t cap = TD_MAX((uint64_t)w->cap * 2, (uint64_t)WINDOW_MIN);
+	if (rest(r) != TD_SIZE_UNKNOWN)
+		cap = TD_MAX(cap, want);
+	if (cap > SIZE_MAX / 4 || !td_buf_reserve(w, (size_t)cap - w->len))
+		return td_err_memory(e);
+	return 0;
+}
+
+/* Makes `want` bytes lie at here(), or as many as there are: have() tells. Reads at
+ * least `chunk` bytes at a time where it reads. */
+static int fill(struct tundish_reader *r, uint64_t want, size_t chunk, struct tundish_error *e)
+{
+	while (have(r) < want && !r->ended) {
+		int rc = make_room(r, want, e);
+		if (rc < 0)
+			return rc;
+		struct td_buf *w = &r->window;
+		size_t room = TD_MIN(w->cap - w->len, (size_t)TD_MAX(want - have(r), (uint64_t)chunk));
+		ssize_t n = td_input_read(&r->in, r->base + w->len, w->data + w->len, room, e);
+		if (n < 0)
+			return (int)n;
+		r->ended = n == 0;
+		w->len += (size_t)n;
+	}
+	return 0;
+}
+
+static void forget(struct tundish_reader *r, uint64_t to)
+{
+	r->base = to;
+	r->at = r->window.len = 0;
+	r->ended = false;
+}
+
+/* Moves to a place ahead; only seekable files leave out what lies between. */
+static void skip_to(struct tundish_reader *r, uint64_t to)
+{
+	if (to - r->base <= r->window.len) {
+		r->at = (size_t)(to - r->base);
+		return;
+	}
+	forget(r, to);
+}
+
+/* ---- errors and faults ---- */
+
+static struct td_place place(const struct tundish_reader *r)
+{
+	struct td_place at = TD_PLACE(r->path);
+	at.record = (int64_t)r->number;
+	at.offset = (int64_t)offset(r);
+	return at;
+}
+
+static void td_printf_like(3, 4) set(struct damage *d, int code, const char *fmt, ...)
+{
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(d->text, sizeof d->text, fmt, args);
+	va_end(args);
+	d->code = code;
+}
+
+static void set_truncated(struct damage *d, uint64_t present, uint64_t bytes)
+{
+	set(d, TUNDISH_E_TRUNCATED, "truncated (%" PRIu64 " of %" PRIu64 " bytes present)", present,
+	    bytes > UINT64_MAX - TD_FRAME_EXTRA ? bytes : bytes + TD_FRAME_EXTRA);
+}
+
+/* ---- frames ---- */
+
+/* The frame at the current place: 1 and its payload's length, 0 at the end, DAMAGED
+ * and what is wrong, or negative. */
+#define DAMAGED 2
+static int look(struct tundish_reader *r, size_t chunk, uint64_t *ret_bytes, struct damage *d,
+    struct tundish_error *e)
+{
+	int rc = fill(r, TD_FRAME_HEADER, chunk, e);
+	if (rc < 0)
+		return rc;
+	size_t n = have(r);
+	*d = (struct damage){ 0 };
+	if (n == 0)
+		return 0;
+	if (n < TD_FRAME_HEADER) {
+		set(d, TUNDISH_E_TRUNCATED, "truncated in its header (%zu of %d bytes present)", n,
+		    TD_FRAME_HEADER);
+		return DAMAGED;
+	}
+	const uint8_t *header = here(r);
+	uint64_t bytes = td_le64(header), all = rest(r);
+	if (r->o.crc != TUNDISH_CRC_OFF && !td_frame_length_ok(header)) {
+		set(d, TUNDISH_E_CORRUPT, "%s", td_crc_reason(true, header, 8, td_le32(header + 8)));
+		d->vague = true;
+		return DAMAGED;
+	}
+	if (all != TD_SIZE_UNKNOWN && (all < TD_FRAME_EXTRA || bytes > all - TD_FRAME_EXTRA)) {
+		set_truncated(d, all, bytes);
+		return DAMAGED;
+	}
+	if (bytes > r->o.max_record_bytes) {
+		set(d, TUNDISH_E_LIMIT, "record of %" PRIu64 " bytes; the limit is %" PRIu64, bytes,
+		    r->o.max_record_bytes);
+		d->skip = seekable(r) ? bytes + TD_FRAME_EXTRA : 0;
+		return DAMAGED;
+	}
+	*ret_bytes = bytes;
+	return 1;
+}
+
+/* Does a frame start, or the file end, `skip` bytes from here? Says whether a length
+ * can be trusted though the payload is bad. */
+static int good_neighbour(struct tundish_reader *r, uint64_t skip, struct tundish_error *e)
+{
+	uint8_t header[TD_FRAME_HEADER];
+	uint64_t all = rest(r);
+	if (all != TD_SIZE_UNKNOWN && skip >= all)
+		return skip == all;
+	if (have(r) < skip + TD_FRAME_HEADER && seekable(r)) {
+		size_t got = 0;
+		while (got < sizeof header) {
+			ssize_t n = td_input_read(&r->in, offset(r) + skip + got, header + got,
+			    sizeof header - got, e);
+			if (n <= 0)
+				return (int)n;
+			got += (size_t)n;
+		}
+		return td_frame_length_ok(header);
+	}
+	int rc = fill(r, skip + TD_FRAME_HEADER, WINDOW_MIN, e);
+	if (rc < 0)
+		return rc;
+	if (have(r) < skip + TD_FRAME_HEADER)
+		return have(r) == skip;
+	return td_frame_length_ok(here(r) + skip);
+}
+
+/* The longest payload that can start here. */
+static uint64_t longest(const struct tundish_reader *r)
+{
+	uint64_t all = rest(r);
+	return TD_MIN(r->o.max_record_bytes, all < TD_FRAME_EXTRA ? 0 : all - TD_FRAME_EXTRA);
+}
+
+static bool may_check(const struct tundish_reader *r, uint64_t bytes)
+{
+	return r->vain + bytes <= VAIN_BYTES + VAIN_FACTOR * offset(r);
+}
+
+/* The frame at here(), whose header is right, must lie in the window whole and, with
+ * `full`, its payload pass. 1, DAMAGED or negative. */
+static int payload(struct tundish_reader *r, uint64_t bytes, bool full, struct damage *d,
+    struct tundish_error *e)
+{
+	uint64_t all = bytes + TD_FRAME_EXTRA;
+	int rc = full && !may_check(r, bytes) ? good_neighbour(r, all, e) : 1;
+	if (rc == 0) {
+		set(d, TUNDISH_E_CORRUPT, "the length leads to no other record");
+		return DAMAGED;
+	}
+	if (rc < 0 || (rc = fill(r, all, WINDOW_MIN, e)) < 0)
+		return rc;
+	if (have(r) < all) {
+		set_truncated(d, have(r), bytes);
+		return DAMAGED;
+	}
+	const uint8_t *data = here(r) + TD_FRAME_HEADER;
+	if (!full || td_le32(data + bytes) == td_crc_mask(td_crc32c(0, data, (size_t)bytes)))
+		return 1;
+	set(d, TUNDISH_E_CORRUPT, "%s",
+	    td_crc_reason(false, data, (size_t)bytes, td_le32(data + bytes)));
+	d->skip = all;
+	r->vain += bytes;
+	return DAMAGED;
+}
+
+/* Moves to the next place behind this one where length, length checksum and payload
+ * checksum hold, or to the end. */
+static int resync(struct tundish_reader *r, struct tundish_error *e)
+{
+	r->at++;
+	for (;;) {
+		int rc = fill(r, TD_FRAME_EXTRA, WINDOW_MIN, e);
+		if (rc < 0)
+			return rc;
+		size_t end = r->window.len;
+		if (have(r) < TD_FRAME_EXTRA) {
+			r->at = end;
+			return 0;
+		}
+		r->at = td_find_header(r->window.data, r->at, end, longest(r));
+		if (r->at == end) {
+			/* the last bytes may be the beginning of a header */
+			r->at -= TD_FRAME_HEADER - 1;
+			continue;
+		}
+		struct damage ignored;
+		uint64_t bytes = td_le64(here(r));
+		rc = bytes <= longest(r) && may_check(r, bytes) ? payload(r, bytes, true, &ignored, e) : 0;
+		if (rc == 1 || rc < 0)
+			return TD_MIN(rc, 0);
+		r->at++;
+	}
+}
+
+static void report(struct tundish_reader *r, const struct damage *d, struct td_place at,
+    uint64_t passed)
+{
+	const struct tundish_listener *l = &r->o.listener;
+	r->faults++;
+	if (!d->vague)
+		td_fault(l, d->code, at, passed, "%s", d->text);
+	else if (at.offset == 0 && have(r) == 0 && r->ended && strstr(d->text, "mismatch"))
+		td_fault(l, d->code, at, passed, "not a TFRecord file: no record in it has right "
+		    "checksums");
+	else
+		td_fault(l, d->code, at, passed, "%s, %" PRIu64 " bytes passed over", d->text, passed);
+}
+
+/* Past damage: on to the next good frame, then one fault that covers all of it. */
+static int recover(struct tundish_reader *r, const struct damage *d, struct tundish_error *e)
+{
+	struct td_place at = place(r);
+	uint64_t start = offset(r);
+	if (r->o.on_error == TUNDISH_FAIL) {
+		r->faults++;
+		return td_err_at(e, d->code, at, "%s", d->text);
+	}
+	int rc = d->skip ? good_neighbour(r, d->skip, e) : 0;
+	if (rc < 0)
+		return rc;
+	if (rc > 0)
+		skip_to(r, start + d->skip);
+	else if ((rc = resync(r, e)) < 0)
+		return rc;
+	report(r, d, at, offset(r) - start);
+	r->number++;
+	return 0;
+}
+
+/* ---- the two ways through a file ---- */
+
+/* 1 and a whole frame at here(), 0 at the end, or negative. */
+static int next_frame(struct tundish_reader *r, bool full, uint64_t *ret_bytes,
+    struct tundish_error *e)
+{
+	for (;;) {
+		struct damage d;
+		int rc = look(r, WINDOW_MIN, ret_bytes, &d, e);
+		if (rc == 1)
+			rc = payload(r, *ret_bytes, full, &d, e);
+		if (rc != DAMAGED)
+			return rc;
+		if ((rc = recover(r, &d, e)) < 0)
+			return rc;
+	}
+}
+
+/* The same with nothing but its header at here(). */
+static int next_header(struct tundish_reader *r, uint64_t *ret_bytes, struct tundish_error *e)
+{
+	for (;;) {
+		struct damage d;
+		int rc = look(r, r->chunk, ret_bytes, &d, e);
+		if (rc != DAMAGED)
+			return rc;
+		if ((rc = recover(r, &d, e)) < 0)
+			return rc;
+	}
+}
+
+/* Errors stay: the same one again for each later call. */
+static int begin(struct tundish_reader *r, struct tundish_error *e)
+{
+	return r->error.code ? td_err(e, r->error.code, "%s", r->error.text) : 0;
+}
+
+static int finish(struct tundish_reader *r, int rc, struct tundish_error *e)
+{
+	if (rc < 0 && e)
+		*e = r->error;
+	return rc;
+}
+
+int tundish_reader_next(struct tundish_reader *r, struct tundish_record *ret_record,
+    struct tundish_error *ret_error)
+{
+	uint64_t bytes = 0;
+	int rc = begin(r, ret_error);
+	if (rc < 0)
+		return rc;
+	rc = next_frame(r, r->o.crc == TUNDISH_CRC_FULL, &bytes, &r->error);
+	if (rc <= 0)
+		return finish(r, rc, ret_error);
+	*ret_record = (struct tundish_record){
+		.data = here(r) + TD_FRAME_HEADER,
+		.bytes = bytes,
+		.number = r->number++,
+		.offset = offset(r),
+	};
+	r->at += (size_t)bytes + TD_FRAME_EXTRA;
+	return 1;
+}
+
+int td_reader_walk(struct tundish_reader *r, struct td_index_entry *ret, uint64_t *ret_number,
+    struct tundish_error *e)
+{
+	uint64_t bytes = 0;
+	int rc = begin(r, e);
+	if (rc < 0)
+		return rc;
+	rc = seekable(r) ? next_header(r, &bytes, &r->error) : next_frame(r, false, &bytes, &r->error);
+	if (rc <= 0)
+		return finish(r, rc, e);
+	*ret = (struct td_index_entry){ offset(r), bytes + TD_FRAME_EXTRA };
+	*ret_number = r->number++;
+	skip_to(r, ret->offset + ret->bytes);
+	r->chunk = ret->bytes > WALK_LARGE ? TD_FRAME_HEADER : WINDOW_MIN;
+	return 1;
+}
+
+int td_reader_seek(struct tundish_reader *r, uint64_t to, uint64_t number, struct tundish_error *e)
+{
+	int rc = begin(r, e);
+	if (rc < 0)
+		return rc;
+	if (!seekable(r))
+		return td_err(e, TUNDISH_E_UNSUPPORTED, "%s: compressed files and streams have no "
+		    "places to go to", TD_ESC(r->path));
+	if (to >= r->base)
+		skip_to(r, to);
+	else
+		forget(r, to);
+	r->number = number;
+	return 0;
+}
+
+int td_frame_verify(const uint8_t *frame, uint64_t bytes, int crc, const char **ret_reason)
+{
+	const char *reason = NULL;
+	uint64_t length = bytes >= TD_FRAME_EXTRA ? bytes - TD_FRAME_EXTRA : 0;
+	const uint8_t *data = frame + TD_FRAME_HEADER, *footer = data + length;
+	if (bytes < TD_FRAME_EXTRA)
+		reason = "truncated";
+	else if (crc != TUNDISH_CRC_OFF && !td_frame_length_ok(frame))
+		reason = td_crc_reason(true, frame, 8, td_le32(frame + 8));
+	else if (td_le64(frame) != length)
+		reason = "length differs from the index";
+	else if (crc == TUNDISH_CRC_FULL &&
+		 td_le32(footer) != td_crc_mask(td_crc32c(0, data, (size_t)length)))
+		reason = td_crc_reason(false, data, (size_t)length, td_le32(footer));
+	if (!reason)
+		return 0;
+	*ret_reason = reason;
+	return TUNDISH_E_CORRUPT;
+}
+
+/* ---- opening ---- */
+
+void tundish_reader_options_init(struct tundish_reader_options *ret_options)
+{
+	*ret_options = (struct tundish_reader_options){
+		.size = sizeof *ret_options,
+		.compression = TUNDISH_AUTO,
+		.crc = TUNDISH_CRC_FULL,
+		.on_error = TUNDISH_SKIP,
+		.max_record_bytes = INT32_MAX,
+	};
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+	return n >= m && strcmp(s + n - m, end) == 0;
+}
+
+/* A file that is no TFRecord file at all: one fault, and no record. */
+static int refuse(struct tundish_reader *r, const char *what, struct tundish_error *e)
+{
+	r->faults++;
+	if (r->o.on_error == TUNDISH_FAIL)
+		return td_err_at(e, TUNDISH_E_CORRUPT, TD_PLACE(r->path),
+		    "not a TFRecord file: %s", what);
+	td_fault(&r->o.listener, TUNDISH_E_CORRUPT, TD_PLACE(r->path), have(r),
+	    "not a TFRecord file: %s", what);
+	r->at = r->window.len;
+	r->ended = true;
+	return 0;
+}
+
+/* Looks at the first bytes: compressed, records, or something else. */
+static int recognise(struct tundish_reader *r, struct tundish_error *e)
+{
+	int rc = fill(r, TD_FRAME_HEADER, WINDOW_MIN, e);
+	if (rc < 0)
+		return rc;
+	size_t n = have(r);
+	bool zipped_name = ends_with(r->path, ".gz") || ends_with(r->path, ".zz");
+	if (zipped_name && n == 0)
+		td_notice(&r->o.listener, "%s: not gzip data (empty file)", TD_ESC(r->path));
+	if (n == 0)
+		return 0;
+	if (n >= TD_FRAME_HEADER && td_frame_length_ok(here(r))) {
+		if (zipped_name)
+			td_notice(&r->o.listener, "%s: is not compressed, though its name says so",
+			    TD_ESC(r->path));
+		return 0;
+	}
+	rc = fill(r, 512, WINDOW_MIN, e);
+	if (rc < 0)
+		return rc;
+	const char *what = td_foreign(here(r), have(r));
+	if (!what && have(r) < TD_FRAME_HEADER)
+		what = "too short to hold a record";
+	return what ? refuse(r, what, e) : 0;
+}
+
+static int open_input(struct tundish_reader **ret, const struct td_input *in, const char *path,
+    const struct tundish_reader_options *options, struct tundish_error *e)
+{
+	struct tundish_reader *r = calloc(1, sizeof *r);
+	if (!r || !(r->path = strdup(path))) {
+		free(r);
+		return td_err_memory(e);
+	}
+	r->in = *in;
+	r->in.name = r->path;
+	r->chunk = WINDOW_MIN;
+	tundish_reader_options_init(&r->o);
+	if (options)
+		memcpy(&r->o, options, TD_MIN(options->size, sizeof r->o));
+	int rc = recognise(r, e);
+	if (rc < 0) {
+		r->in.owned = false;
+		tundish_reader_close(r);
+		return rc;
+	}
+	*ret = r;
+	return 0;
+}
+
+int tundish_reader_open(struct tundish_reader **ret_reader, const char *path,
+    const struct tundish_reader_options *options, struct tundish_error *ret_error)
+{
+	struct td_input in;
+	int rc = td_input_open(&in, path, ret_error);
+	if (rc < 0)
+		return rc;
+	rc = open_input(ret_reader, &in, path, options, ret_error);
+	if (rc < 0)
+		td_input_close(&in);
+	return rc;
+}
+
+int td_reader_open_memory(struct tundish_reader **ret, const void *data, size_t bytes, int stream,
+    const struct tundish_reader_options *options, struct tundish_error *e)
+{
+	struct td_input in = {
+		.fd = -1,
+		.size = stream ? TD_SIZE_UNKNOWN : bytes,
+		.memory = data,
+		.memory_bytes = bytes,
+	};
+	return open_input(ret, &in, "memory", options, e);
+}
+
+int tundish_reader_compression(const struct tundish_reader *reader)
+{
+	return reader->compression;
+}
+
+uint64_t td_reader_faults(const struct tundish_reader *r)
+{
+	return r->faults;
+}
+
+uint64_t td_reader_size(const struct tundish_reader *r)
+{
+	return r->in.size == TD_SIZE_UNKNOWN ? 0 : r->in.size;
+}
+
+int td_reader_seekable(const struct tundish_reader *r)
+{
+	return seekable(r);
+}
+
+void tundish_reader_close(struct tundish_reader *reader)
+{
+	if (!reader)
+		return;
+	td_input_close(&reader->in);
+	td_buf_free(&reader->window);
+	free(reader->path);
+	free(reader);
+}

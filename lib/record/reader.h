@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What the other rooms may do with a tundish_reader beyond tundish.h. */
+#pragma once
+#include "index.h"
+#include "tundish.h"
+
+/* Like tundish_reader_next(), but only says where the record is: of a regular
+ * uncompressed file nothing but headers is read, whatever `crc` is but OFF; from
+ * others records are read through. Faults are those of TUNDISH_CRC_LENGTH. A reader
+ * is either walked or read. */
+int td_reader_walk(struct tundish_reader *r, struct td_index_entry *ret, uint64_t *ret_number,
+    struct tundish_error *e);
+
+/* Faults met so far, reported or (with TUNDISH_FAIL) returned. */
+uint64_t td_reader_faults(const struct tundish_reader *r);
+
+/* Bytes of the file; 0 for a stream. */
+uint64_t td_reader_size(const struct tundish_reader *r);
+
+/* An uncompressed regular file. */
+int td_reader_seekable(const struct tundish_reader *r);
+
+/* Goes on at `offset` of an uncompressed regular file, where record `number` starts. */
+int td_reader_seek(struct tundish_reader *r, uint64_t offset, uint64_t number,
+    struct tundish_error *e);
+
+/* Reads from memory: as a file of that size, or as a stream. The bytes stay the caller's. */
+int td_reader_open_memory(struct tundish_reader **ret, const void *data, size_t bytes, int stream,
+    const struct tundish_reader_options *options, struct tundish_error *e);
+
+/* Checks a whole frame that lies in memory, as fetched by an index. 0, or CORRUPT
+ * and what is wrong in `ret_reason` ("data checksum mismatch"). */
+int td_frame_verify(const uint8_t *frame, uint64_t bytes, int crc, const char **ret_reason);

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Reading record files: the fixtures, damage of all kinds, streams, walks, writing. */
+#include "records.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "record/frame.h"
+#include "record/index.h"
+
+/* What a file must give: records of all-none.tfrecord, and words of the faults. */
+struct want {
+	const char *path;
+	const char *records; /* one digit each: its number in the undamaged file */
+	unsigned faults;
+	const char *text; /* all faults, one a line; NULL: not looked at */
+	int crc;
+};
+
+static const struct want fixtures[] = {
+	{ "fixtures/tfrecord/all-none.tfrecord", "01234567", 0, "", 0 },
+	{ "fixtures/tfrecord/empty.tfrecord", "", 0, "", 0 },
+	{ "fixtures/tfrecord/bad-payload-crc.tfrecord", "0234567", 1,
+	    "bad-payload-crc.tfrecord: record 1 at byte 204: data checksum mismatch\n", 0 },
+	{ "fixtures/tfrecord/bad-payload-crc.tfrecord", "01234567", 0, "", TUNDISH_CRC_LENGTH },
+	{ "fixtures/tfrecord/bad-length.tfrecord", "0134567", 1,
+	    "bad-length.tfrecord: record 2 at byte 282: length checksum mismatch, 100 bytes passed "
+	    "over\n", 0 },
+	{ "fixtures/tfrecord/truncated-payload.tfrecord", "0123456", 1,
+	    "truncated-payload.tfrecord: record 7 at byte 72812: truncated (30 of 52 bytes "
+	    "present)\n", 0 },
+	{ "fixtures/tfrecord/truncated-header.tfrecord", "0123456", 1,
+	    "truncated-header.tfrecord: record 7 at byte 72812: truncated in its header (5 of 12 "
+	    "bytes present)\n", 0 },
+	{ "fixtures/tfrecord/garbage-tail.tfrecord", "01234567", 1,
+	    "garbage-tail.tfrecord: record 8 at byte 72864: zero bytes where a record should start, "
+	    "777 bytes passed over\n", 0 },
+	{ "fixtures/tfrecord/not-tfrecord.tfrecord", "", 1,
+	    "not-tfrecord.tfrecord: not a TFRecord file: git-lfs pointer: the data was never "
+	    "downloaded\n", 0 },
+};
+
+static void check_want(const struct want *w, const struct read *all)
+{
+	struct read r;
+	read_start(&r);
+	r.o.crc = w->crc;
+	read_path(&r, shared_path(w->path));
+	assert_int_equal(r.rc, 0);
+	assert_string_equal(FAULTS(&r), w->text);
+	assert_int_equal(r.n_faults, w->faults);
+	assert_int_equal(r.n, strlen(w->records));
+	for (size_t i = 0; i < r.n; i++) {
+		int number = w->records[i] - '0';
+		assert_int_equal(r.number[i], number);
+		assert_int_equal(r.offset[i], all->offset[number]);
+		if (w->crc == TUNDISH_CRC_FULL)
+			assert_same_record(&r, i, all, (size_t)number);
+	}
+	read_free(&r);
+}
+
+static void test_fixtures(void **state)
+{
+	struct read all;
+	(void)state;
+	read_start(&all);
+	read_path(&all, shared_path("fixtures/tfrecord/all-none.tfrecord"));
+	for (size_t i = 0; i < TD_COUNT(fixtures); i++)
+		check_want(&fixtures[i], &all);
+	read_free(&all);
+}
+
+static const struct {
+	const char *path;
+	unsigned records;
+	const char *faults;
+	int crc;
+} cases[] = {
+	{ "01-truncated-payload/cut.tfrecord", 4,
+	    "cut.tfrecord: record 4 at byte 1032: truncated (218 of 258 bytes present)\n", 0 },
+	{ "03-payload-bitflip/flip.tfrecord", 4,
+	    "flip.tfrecord: record 2 at byte 516: data checksum mismatch\n", 0 },
+	{ "05-not-a-tfrecord/denied.tfrecord", 0,
+	    "denied.tfrecord: not a TFRecord file: XML error\n", 0 },
+	{ "05-not-a-tfrecord/error-page.tfrecord", 0,
+	    "error-page.tfrecord: not a TFRecord file: HTML page\n", 0 },
+	{ "05-not-a-tfrecord/few-bytes.tfrecord", 0,
+	    "few-bytes.tfrecord: not a TFRecord file: too short to hold a record\n", 0 },
+	{ "05-not-a-tfrecord/lfs-pointer.tfrecord", 0,
+	    "lfs-pointer.tfrecord: not a TFRecord file: git-lfs pointer: the data was never "
+	    "downloaded\n", 0 },
+	{ "05-not-a-tfrecord/picture.tfrecord", 0,
+	    "picture.tfrecord: not a TFRecord file: JPEG image\n", 0 },
+	{ "07-plain-named-gz/part-00000-of-00001.tfrecord.gz", 5, "", 0 },
+	{ "11-empty-file/empty.tfrecord", 0, "", 0 },
+	{ "11-empty-file/zero-bytes.tfrecord.gz", 0, "", 0 },
+	{ "12-zero-length-record/with-empty.tfrecord", 3, "", 0 },
+	{ "12-zero-length-record/only-empty.tfrecord", 1, "", 0 },
+	{ "14-wrong-crc-kind/crc-unmasked.tfrecord", 0,
+	    "crc-unmasked.tfrecord: record 0 at byte 0: length checksum is unmasked, 774 bytes passed "
+	    "over\n", 0 },
+	{ "14-wrong-crc-kind/crc-zero.tfrecord", 0,
+	    "crc-zero.tfrecord: record 0 at byte 0: length checksum is 0, 774 bytes passed over\n", 0 },
+	{ "14-wrong-crc-kind/crc-zlib-masked.tfrecord", 0,
+	    "crc-zlib-masked.tfrecord: record 0 at byte 0: length checksum is CRC-32 where CRC-32C is "
+	    "due, 774 bytes passed over\n", 0 },
+	{ "14-wrong-crc-kind/only-data-crc-zero.tfrecord", 0,
+	    "only-data-crc-zero.tfrecord: record 0 at byte 0: data checksum is 0\n"
+	    "only-data-crc-zero.tfrecord: record 1 at byte 258: data checksum is 0\n"
+	    "only-data-crc-zero.tfrecord: record 2 at byte 516: data checksum is 0\n", 0 },
+	{ "14-wrong-crc-kind/crc-unmasked.tfrecord", 3, "", TUNDISH_CRC_OFF },
+	{ "14-wrong-crc-kind/crc-zero.tfrecord", 3, "", TUNDISH_CRC_OFF },
+	{ "14-wrong-crc-kind/crc-zlib-masked.tfrecord", 3, "", TUNDISH_CRC_OFF },
+	{ "14-wrong-crc-kind/only-data-crc-zero.tfrecord", 3, "", TUNDISH_CRC_OFF },
+	{ "15-which-shard/train-00002-of-00004", 2,
+	    "train-00002-of-00004: record 1 at byte 258: data checksum mismatch\n", 0 },
+};
+
+static void test_cases(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < TD_COUNT(cases); i++) {
+		char path[256];
+		struct read r;
+		snprintf(path, sizeof path, "cases/%s", cases[i].path);
+		read_start(&r);
+		r.o.crc = cases[i].crc;
+		read_path(&r, shared_path(path));
+		assert_string_equal(FAULTS(&r), cases[i].faults);
+		assert_int_equal(r.rc, 0);
+		assert_int_equal(r.n, cases[i].records);
+		read_free(&r);
+	}
+}
+
+/* ---- files made here ---- */
+
+static void add_record(struct td_buf *file, const void *data, size_t bytes)
+{
+	uint8_t header[TD_FRAME_HEADER], footer[TD_FRAME_FOOTER];
+	td_frame_header(header, bytes);
+	td_frame_footer(footer, data, bytes);
+	assert_true(td_buf_add(file, header, sizeof header));
+	assert_true(td_buf_add(file, data, bytes));
+	assert_true(td_buf_add(file, footer, sizeof footer));
+}
+
+static void test_forged(void **state)
+{
+	(void)state;
+	struct td_buf file = { 0 };
+	uint8_t header[TD_FRAME_HEADER];
+	add_record(&file, "first", 5);
+	td_frame_header(header, (uint64_t)1 << 62);
+	assert_true(td_buf_add(&file, header, sizeof header));
+	add_record(&file, "second", 6);
+	td_frame_header(header, 30);
+	assert_true(td_buf_add(&file, header, sizeof header));
+	add_record(&file, "third", 5);
+	add_record(&file, "fourth", 6);
+	for (int stream = 0; stream < 2; stream++) {
+		struct read r;
+		read_start(&r);
+		read_memory(&r, file.data, file.len, stream);
+		assert_int_equal(r.rc, 0);
+		assert_int_equal(r.n, 4);
+		assert_int_equal(r.n_faults, 2);
+		assert_int_equal(r.passed, 24);
+		assert_memory_equal(r.data[2].data, "third", 5);
+		assert_non_null(strstr(FAULTS(&r),
+		    stream ? "record 1 at byte 21: record of 4611686018427387904 bytes; the limit is" :
+			     "record 1 at byte 21: truncated (89 of 4611686018427387920 bytes present)"));
+		read_free(&r);
+	}
+	td_buf_free(&file);
+}
+
+/* The same file gives the same as file and as stream, whole and walked. */
+static void test_large(void **state)
+{
+	(void)state;
+	struct td_buf file = { 0 };
+	static uint8_t data[600000];
+	for (size_t i = 0; i < sizeof data; i++)
+		data[i] = (uint8_t)(i * 2654435761u >> 24);
+	size_t sizes[] = { 0, 1, 300, 4096, 262144 - 16, 262144, 600000, 5, 250000, 3 };
+	for (size_t i = 0; i < TD_COUNT(sizes); i++)
+		add_record(&file, data, sizes[i]);
+	for (int stream = 0; stream < 2; stream++) {
+		struct read r;
+		read_start(&r);
+		read_memory(&r, file.data, file.len, stream);
+		assert_int_equal(r.n, TD_COUNT(sizes));
+		assert_int_equal(r.n_faults, 0);
+		for (size_t i = 0; i < r.n; i++) {
+			assert_int_equal(r.data[i].len, sizes[i]);
+			assert_memory_equal(r.data[i].data ? r.data[i].data : data, data, sizes[i]);
+		}
+		struct tundish_reader *reader;
+		struct td_index_entry entry;
+		uint64_t number;
+		assert_int_equal(td_reader_open_memory(&reader, file.data, file.len, stream, NULL, NULL), 0);
+		for (size_t i = 0; i < r.n; i++) {
+			assert_int_equal(td_reader_walk(reader, &entry, &number, NULL), 1);
+			assert_int_equal(entry.offset, r.offset[i]);
+			assert_int_equal(entry.bytes, sizes[i] + TD_FRAME_EXTRA);
+			assert_int_equal(number, i);
+		}
+		assert_int_equal(td_reader_walk(reader, &entry, &number, NULL), 0);
+		tundish_reader_close(reader);
+		read_free(&r);
+	}
+	td_buf_free(&file);
+}
+
+static void test_fail(void **state)
+{
+	(void)state;
+	struct read r;
+	read_start(&r);
+	r.o.on_error = TUNDISH_FAIL;
+	read_path(&r, shared_path("cases/03-payload-bitflip/flip.tfrecord"));
+	assert_int_equal(r.n, 2);
+	assert_int_equal(r.rc, TUNDISH_E_CORRUPT);
+	assert_non_null(strstr(r.e.text, "flip.tfrecord: record 2 at byte 516: data checksum mismatch"));
+	assert_int_equal(r.n_faults, 0);
+	read_free(&r);
+	read_start(&r);
+	r.o.on_error = TUNDISH_FAIL;
+	read_path(&r, shared_path("cases/05-not-a-tfrecord/picture.tfrecord"));
+	assert_int_equal(r.rc, TUNDISH_E_CORRUPT);
+	read_free(&r);
+	read_start(&r);
+	read_path(&r, "/nonexistent/file");
+	assert_int_equal(r.rc, TUNDISH_E_NOT_FOUND);
+	read_path(&r, "/");
+	assert_int_equal(r.rc, TUNDISH_E_IO);
+	read_free(&r);
+}
+
+static void test_limit(void **state)
+{
+	(void)state;
+	for (int stream = 0; stream < 2; stream++) {
+		struct td_buf file = { 0 };
+		struct read r;
+		add_record(&file, "abc", 3);
+		add_record(&file, "0123456789", 10);
+		add_record(&file, "abc", 3);
+		read_start(&r);
+		r.o.max_record_bytes = 9;
+		read_memory(&r, file.data, file.len, stream);
+		assert_int_equal(r.n, 2);
+		assert_int_equal(r.number[1], 2);
+		assert_string_equal(FAULTS(&r),
+		    "memory: record 1 at byte 19: record of 10 bytes; the limit is 9\n");
+		assert_int_equal(r.passed, 26);
+		read_free(&r);
+		td_buf_free(&file);
+	}
+}
+
+static void test_writer(void **state)
+{
+	(void)state;
+	char path[] = "/tmp/test-reader-XXXXXX";
+	int fd = mkstemp(path);
+	static uint8_t data[3000000];
+	struct tundish_writer *w;
+	struct tundish_error e;
+	assert_int_equal(tundish_writer_open(&w, path, TUNDISH_NONE, 0, &e), 0);
+	size_t sizes[] = { 0, 7, 1 << 18, (1 << 18) + 1, 3000000, 12, 900000, 900000 };
+	for (size_t i = 0; i < TD_COUNT(sizes); i++) {
+		memset(data, (int)i, sizes[i]);
+		assert_int_equal(tundish_writer_append(w, data, sizes[i], &e), 0);
+	}
+	assert_int_equal(tundish_writer_close(w, &e), 0);
+	struct read r;
+	read_start(&r);
+	read_path(&r, path);
+	assert_int_equal(r.n, TD_COUNT(sizes));
+	assert_int_equal(r.n_faults, 0);
+	for (size_t i = 0; i < r.n; i++) {
+		assert_int_equal(r.data[i].len, sizes[i]);
+		memset(data, (int)i, sizes[i]);
+		assert_memory_equal(r.data[i].data ? r.data[i].data : data, data, sizes[i]);
+	}
+	read_free(&r);
+
+	struct td_index index;
+	assert_int_equal(td_index_open(&index, path, NULL, &e), 0);
+	assert_int_equal(index.n, TD_COUNT(sizes));
+	assert_int_equal(index.from_sidecar, 0);
+	td_index_free(&index);
+	close(fd);
+	unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_fixtures),
+		cmocka_unit_test(test_cases),
+		cmocka_unit_test(test_forged),
+		cmocka_unit_test(test_large),
+		cmocka_unit_test(test_fail),
+		cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_writer),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
