@@ -3,16 +3,6 @@
 #include "tundish.h"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-__attribute__((weak)) int tundish_example_find(const void *example, size_t example_bytes, const char *key, size_t key_bytes, struct tundish_feature *ret_feature)
-{ return TUNDISH_E_UNSUPPORTED; }
-__attribute__((weak)) int tundish_example_next(const void *example, size_t example_bytes, size_t *position, struct tundish_feature *ret_feature)
-{ return TUNDISH_E_UNSUPPORTED; }
-__attribute__((weak)) int tundish_feature_bytes(const struct tundish_feature *feature, uint64_t index, const uint8_t **ret_data, size_t *ret_bytes)
-{ return TUNDISH_E_UNSUPPORTED; }
-__attribute__((weak)) int tundish_feature_int64(const struct tundish_feature *feature, uint64_t index, int64_t *ret_value)
-{ return TUNDISH_E_UNSUPPORTED; }
-__attribute__((weak)) int tundish_feature_float(const struct tundish_feature *feature, uint64_t index, float *ret_value)
-{ return TUNDISH_E_UNSUPPORTED; }
 __attribute__((weak)) void tundish_count_options_init(struct tundish_count_options *ret_options)
 {}
 __attribute__((weak)) int tundish_count(const struct tundish_count_options *options, struct tundish_count **ret_count, struct tundish_error *ret_error)

@@ -211,8 +211,9 @@ struct tundish_feature {
 	size_t key_bytes;
 	int kind;	 /* enum tundish_kind */
 	uint64_t count;	 /* number of values */
-	const uint8_t *list; /* the serialised list message; use the functions below */
+	const uint8_t *list; /* the serialised list; use the functions below */
 	size_t list_bytes;
+	int merged;	 /* the list comes in several parts; for the functions below */
 };
 
 /* Finds feature `key` in an Example. 1 found, 0 not there, CORRUPT if the bytes

@@ -1,9 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Writing Examples: keys sorted, lists packed, the same bytes as TensorFlow's
- * deterministic serialisation. Reading is in tundish.h. */
+ * deterministic serialisation. Reading is in tundish.h; here is what it is made of. */
 #pragma once
-#include "buf.h"
+#include "base/buf.h"
 #include "tundish.h"
+#include "wire.h"
+
+/* The Feature of a map entry; `ret` holds the key already. 0 or CORRUPT. */
+int td_feature_of(struct tundish_feature *ret, struct td_span entry);
+
+/* The values of a feature one after another, in one pass. The kind must fit. */
+struct td_values {
+	int kind;
+	struct td_span packed, list, value, entry;
+};
+void td_values_start(struct td_values *v, const struct tundish_feature *f);
+bool td_values_int64(struct td_values *v, int64_t *ret);
+bool td_values_float(struct td_values *v, float *ret);
+bool td_values_bytes(struct td_values *v, const uint8_t **ret_data, size_t *ret_bytes);
 
 struct td_bytes {
 	const void *data;
