@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * From what the user named to record files: patterns, folders, litter, shard sets. */
 #pragma once
-#include "talk.h"
+#include "base/talk.h"
 
 struct td_paths {
 	char **paths;	 /* "-" for standard input */

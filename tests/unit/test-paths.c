@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Finding record files, shard sets, and indexes beside them. */
+#include "records.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/outfile.h"
+#include "record/paths.h"
+#include "record/shardname.h"
+
+static char folder[64];
+
+static const char *in_folder(const char *name)
+{
+	static char path[4][256];
+	static unsigned i;
+	i = (i + 1) % 4;
+	snprintf(path[i], sizeof path[i], "%s/%s", folder, name);
+	return path[i];
+}
+
+static void touch(const char *name)
+{
+	struct tundish_error e;
+	assert_int_equal(td_write_file(in_folder(name), "x", 1, &e), 0);
+}
+
+static int make_folder(void **state)
+{
+	(void)state;
+	snprintf(folder, sizeof folder, "/tmp/test-paths-XXXXXX");
+	return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+	char command[128];
+	(void)state;
+	snprintf(command, sizeof command, "rm -r '%s'", folder);
+	return system(command);
+}
+
+/* The base names found, one a line. */
+static int found(struct read *r, const char *path, char *names, size_t bytes)
+{
+	struct td_paths p;
+	const char *paths[] = { in_folder(path) };
+	read_start(r);
+	int rc = td_paths_find(&p, paths, 1, &r->o.listener, &r->e);
+	names[0] = 0;
+	for (size_t i = 0; rc == 0 && i < p.n; i++) {
+		strncat(names, strrchr(p.paths[i], '/') + 1, bytes - strlen(names) - 2);
+		strcat(names, "\n");
+		assert_int_equal(p.bytes[i], 1);
+	}
+	if (rc == 0) {
+		assert_int_equal(p.faults, r->n_faults);
+		td_paths_free(&p);
+	}
+	return rc;
+}
+
+static void test_find(void **state)
+{
+	(void)state;
+	char names[2048];
+	struct read r;
+	assert_int_equal(found(&r, "", names, sizeof names), TUNDISH_E_EMPTY);
+	read_free(&r);
+	assert_int_equal(found(&r, "*.x", names, sizeof names), TUNDISH_E_NOT_FOUND);
+	read_free(&r);
+	assert_int_equal(found(&r, "none", names, sizeof names), TUNDISH_E_NOT_FOUND);
+	read_free(&r);
+	touch("b.tfrecord");
+	touch("Z.tfrecord");
+	touch("[odd].tfrecord");
+	const char *litter[] = { "a.idx", "a.json", "a.txt", ".hidden", "a.part", "a.tmp", "a~" };
+	for (size_t i = 0; i < TD_COUNT(litter); i++)
+		touch(litter[i]);
+	mkdir(in_folder("index"), 0777);
+	mkfifo(in_folder("fifo"), 0666);
+	touch("index/inner.tfrecord");
+	assert_int_equal(found(&r, "", names, sizeof names), 0);
+	assert_string_equal(names, "Z.tfrecord\n[odd].tfrecord\nb.tfrecord\n");
+	read_free(&r);
+	assert_int_equal(found(&r, "*", names, sizeof names), 0);
+	assert_string_equal(names, "Z.tfrecord\n[odd].tfrecord\nb.tfrecord\n");
+	read_free(&r);
+	assert_int_equal(found(&r, "[odd].tfrecord", names, sizeof names), 0);
+	assert_string_equal(names, "[odd].tfrecord\n");
+	read_free(&r);
+	assert_int_equal(found(&r, "i*", names, sizeof names), 0);
+	assert_string_equal(names, "inner.tfrecord\n");
+	read_free(&r);
+}
+
+static void test_sets(void **state)
+{
+	(void)state;
+	char names[2048], file[64];
+	struct read r;
+	for (int i = 0; i < 6; i++) {
+		snprintf(file, sizeof file, "x-train.tfrecord-%05d-of-00006", i);
+		touch(file);
+		snprintf(file, sizeof file, "x-val-%05d-of-00006_%08d.tfrecord", i, i * 10);
+		touch(file);
+	}
+	assert_int_equal(found(&r, "", names, sizeof names), 0);
+	assert_string_equal(FAULTS(&r), "");
+	read_free(&r);
+	/* a part of a set is no fault */
+	assert_int_equal(found(&r, "x-train*0000[2-4]-*", names, sizeof names), 0);
+	assert_string_equal(FAULTS(&r), "");
+	read_free(&r);
+	unlink(in_folder("x-train.tfrecord-00003-of-00006"));
+	unlink(in_folder("x-val-00002-of-00006_00000020.tfrecord"));
+	unlink(in_folder("x-val-00005-of-00006_00000050.tfrecord"));
+	touch("x-val-00001-of-00006_00000011.tfrecord");
+	assert_int_equal(found(&r, "x-*", names, sizeof names), 0);
+	assert_string_equal(FAULTS(&r),
+	    "x-train.tfrecord-00000-of-00006: of 6 shards 1 is missing: 00003\n"
+	    "x-val-00000-of-00006_00000000.tfrecord: of 6 shards 2 are missing: 00002, 00005\n"
+	    "x-val-00000-of-00006_00000000.tfrecord: of 6 shards 1 is there twice: 00001\n");
+	read_free(&r);
+	touch("x-train.tfrecord-00000-of-00001");
+	assert_int_equal(found(&r, "x-train*", names, sizeof names), 0);
+	assert_non_null(strstr(FAULTS(&r),
+	    "x-train.tfrecord-00000-of-00006: two sets under one name: of 1 and of 6 shards\n"));
+	read_free(&r);
+}
+
+static void test_names(void **state)
+{
+	(void)state;
+	struct td_shard_name n;
+	uint64_t count;
+	assert_true(td_shard_name_parse(&n, "a-train.tfrecord-00003-of-00010"));
+	assert_int_equal(n.shard, 3);
+	assert_int_equal(n.shards, 10);
+	assert_int_equal(n.prefix, 17);
+	assert_true(td_shard_name_parse(&n, "train_00001-of-00002.tfrecord"));
+	assert_string_equal(n.suffix, ".tfrecord");
+	assert_true(td_shard_name_parse(&n, "a-of-b-train-00000-of-00010_00001234.tfrecord"));
+	assert_int_equal(n.count, 1234);
+	assert_false(td_shard_name_parse(&n, "a-of-b"));
+	assert_false(td_shard_name_parse(&n, "a-1-of-0"));
+	assert_false(td_shard_name_parse(&n, "a-1-of-99999999999999999999999"));
+	assert_true(td_name_count(&count, "train_00012345.tfrecord"));
+	assert_int_equal(count, 12345);
+	assert_false(td_name_count(&count, "train_a.tfrecord"));
+	assert_false(td_name_count(&count, "train-00000-of-00010.tfrecord"));
+}
+
+static void test_index(void **state)
+{
+	(void)state;
+	struct td_index index, again;
+	struct read r;
+	read_start(&r);
+	assert_int_equal(td_index_open(&index, shared_path("cases/16-stale-index/a.tfrecord"),
+	    &r.o.listener, &r.e), 0);
+	assert_int_equal(index.n, 3);
+	assert_int_equal(index.from_sidecar, 0);
+	assert_non_null(strstr(NOTICES(&r), "a.idx does not fit"));
+	assert_non_null(strstr(NOTICES(&r), "do not follow each other"));
+	read_free(&r);
+
+	char command[8192];
+	snprintf(command, sizeof command, "cp '%s' '%s'", shared_path("cases/16-stale-index/a.tfrecord"),
+	    in_folder("good.tfrecord"));
+	assert_int_equal(system(command), 0);
+	assert_int_equal(td_index_write(in_folder("good.tfrecord"), index.entries, index.n, NULL), 0);
+	assert_int_equal(td_index_open(&again, in_folder("good.tfrecord"), NULL, NULL), 0);
+	assert_int_equal(again.from_sidecar, 1);
+	assert_int_equal(again.n, 3);
+	assert_memory_equal(again.entries, index.entries, 3 * sizeof *index.entries);
+	td_index_free(&again);
+	/* two entries in one */
+	index.entries[1].bytes += index.entries[2].bytes;
+	assert_int_equal(td_index_write(in_folder("good.tfrecord"), index.entries, 2, NULL), 0);
+	assert_int_equal(td_index_open(&again, in_folder("good.tfrecord"), NULL, NULL), 0);
+	assert_int_equal(again.from_sidecar, 0);
+	assert_int_equal(again.n, 3);
+	td_index_free(&again);
+	td_index_free(&index);
+
+	read_start(&r);
+	assert_int_equal(td_index_open(&index,
+	    shared_path("fixtures/formats/tfrecord/made/images.tfrecord"), &r.o.listener, &r.e), 0);
+	assert_int_equal(index.from_sidecar, 1);
+	assert_int_equal(index.n, 5);
+	td_index_free(&index);
+	read_free(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_find, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(test_sets, make_folder, remove_folder),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test_setup_teardown(test_index, make_folder, remove_folder),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
