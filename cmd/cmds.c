@@ -3,6 +3,11 @@
 #include "cmds.h"
 
 const struct cmd *const commands[] = {
+	&cmd_convert,
+	&cmd_shard,
+	&cmd_inspect,
 	&cmd_count,
+	&cmd_bench,
+	&cmd_feed,
 	NULL,
 };

@@ -3,4 +3,4 @@
 #pragma once
 #include "cmd.h"
 
-extern const struct cmd cmd_count;
+extern const struct cmd cmd_convert, cmd_shard, cmd_inspect, cmd_count, cmd_bench, cmd_feed;

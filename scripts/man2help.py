@@ -89,7 +89,8 @@ def fill_in(path):
     for line in pathlib.Path(path).read_text().splitlines():
         if line.startswith("@shared"):
             for name in line.split()[1:]:
-                out += [text for text in shared[name] if text] + [""]
+                out += [text.replace("*--on-error-blank*", "*--on-error*")
+                        for text in shared[name] if text] + [""]
         elif line == "@commands":
             for name in commands_of(folder):
                 out += [f"*{name}*", "\t" + Page(folder / f"tundish-{name}.1.scd").summary

@@ -244,3 +244,14 @@ int opt_parse(const struct cmd *cmd, struct opt_shared *shared, void *settings, 
 	*ret_first = optind;
 	return 0;
 }
+
+int opt_set(const struct cmd *cmd, struct opt_shared *shared, void *settings, const char *name,
+    const char *text)
+{
+	const struct opt *all[MOST];
+	unsigned own, n = collect(cmd, all, &own);
+	for (unsigned i = 0; i < n; i++)
+		if (!strcmp(all[i]->name, name))
+			return set_value(cmd, all[i], i < own ? settings : (void *)shared, text);
+	return EXIT_USAGE;
+}

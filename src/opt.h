@@ -77,5 +77,9 @@ struct cmd;
 int opt_parse(const struct cmd *cmd, struct opt_shared *shared, void *settings, int argc,
     char **argv, int *ret_first);
 
+/* Sets option `name`, as --name=TEXT would. 0, or EXIT_USAGE after a message. */
+int opt_set(const struct cmd *cmd, struct opt_shared *shared, void *settings, const char *name,
+    const char *text);
+
 /* Calls `each` for every option that the command takes. */
 void opt_each(const struct cmd *cmd, void (*each)(const struct cmd *cmd, const struct opt *o));

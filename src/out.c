@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/utf8.h"
 
@@ -48,6 +47,14 @@ void out_escaped(const char *text)
 	free(escaped);
 }
 
+void out_lines(const char *text)
+{
+	size_t n = strlen(text);
+	fwrite(text, 1, n, stdout);
+	if (n && text[n - 1] != '\n')
+		putchar('\n');
+}
+
 json_t *out_text(const char *text)
 {
 	size_t n = strlen(text);
@@ -77,46 +84,23 @@ void out_json(json_t *value)
 	json_decref(value);
 }
 
-void out_cell(struct out_table *t, const char *fmt, ...)
+void out_cell(struct td_table *t, const char *fmt, ...)
 {
 	va_list args;
+	char *text;
 	va_start(args, fmt);
-	if (!td_grow(&t->cells, &t->cap, t->n, sizeof *t->cells) ||
-	    vasprintf(&t->cells[t->n], fmt, args) < 0)
+	if (vasprintf(&text, fmt, args) < 0 || !td_table_cell(t, "%s", text))
 		must(NULL);
 	va_end(args);
-	t->n++;
+	free(text);
 }
 
-/* Characters, not bytes. */
-static size_t width(const char *s)
+void out_table(struct td_table *t, FILE *to)
 {
-	size_t n = 0, len = strlen(s);
-	for (size_t i = 0; i < len; n++)
-		i += TD_MAX(td_utf8_char(s + i, len - i), (size_t)1);
-	return n;
-}
-
-static void print_row(char *const *cells, const struct out_table *t, const size_t *widths)
-{
-	for (unsigned c = 0; c < t->columns; c++) {
-		int pad = (int)(widths[c] - width(cells[c]));
-		bool right = t->align[c] == 'r', last = c + 1 == t->columns;
-		printf("%*s%s%*s", right ? pad : 0, "", cells[c], right || last ? 0 : pad, "");
-		fputs(last ? "\n" : "  ", stdout);
-	}
-}
-
-void out_table(struct out_table *t)
-{
-	size_t *widths = must(calloc(t->columns, sizeof *widths));
-	for (size_t i = 0; i < t->n; i++)
-		widths[i % t->columns] = TD_MAX(widths[i % t->columns], width(t->cells[i]));
-	for (size_t i = 0; i + t->columns <= t->n; i += t->columns)
-		print_row(t->cells + i, t, widths);
-	for (size_t i = 0; i < t->n; i++)
-		free(t->cells[i]);
-	free(t->cells);
-	free(widths);
-	*t = (struct out_table){ .columns = t->columns, .align = t->align };
+	struct td_buf text = { 0 };
+	if (!td_table_print(t, &text, 0))
+		must(NULL);
+	fwrite(text.data, 1, text.len, to);
+	td_buf_free(&text);
+	td_table_free(t);
 }

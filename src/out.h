@@ -3,8 +3,9 @@
 #pragma once
 #include <jansson.h>
 #include <stdint.h>
+#include <stdio.h>
 
-#include "base/attr.h"
+#include "base/table.h"
 
 /* Sets a member; takes over `value`. */
 void out_set(json_t *object, const char *key, json_t *value);
@@ -14,20 +15,14 @@ void out_set_text(json_t *object, const char *key, const char *text);
 json_t *out_text(const char *text);
 /* "none", "gzip", ...: the name of an enum tundish_compression. */
 const char *out_compression(int compression);
+/* Writes text that may or may not end with a newline, and then one. */
+void out_lines(const char *text);
 /* Writes a path or another odd text to stdout, control characters escaped. */
 void out_escaped(const char *text);
 /* Writes it, indented, to stdout; drops the reference. */
 void out_json(json_t *value);
 
-/* A table: cells are added row by row, widths follow from all of them. */
-struct out_table {
-	unsigned columns;
-	const char *align; /* "lrr": left or right, a letter for each column */
-	char **cells;
-	size_t n, cap;
-};
-
-/* Adds a cell. */
-void out_cell(struct out_table *t, const char *fmt, ...) td_printf_like(2, 3);
-/* Prints all rows to stdout, two spaces between columns, and frees. */
-void out_table(struct out_table *t);
+/* Prints the table and frees it. */
+void out_table(struct td_table *t, FILE *to);
+/* Adds a cell; the program ends where there is no memory for it. */
+void out_cell(struct td_table *t, const char *fmt, ...) td_printf_like(2, 3);

@@ -4,6 +4,7 @@
 #include "report.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -84,12 +85,16 @@ static void on_notice(void *data, const char *text)
 		line(r, "note: ", text);
 }
 
-static void on_progress(void *data, const struct tundish_progress *now)
+void report_progress(struct report *r, const struct tundish_progress *now)
 {
-	struct report *r = data;
 	pthread_mutex_lock(&r->lock);
 	progress_update(&r->progress, now);
 	pthread_mutex_unlock(&r->lock);
+}
+
+static void on_progress(void *data, const struct tundish_progress *now)
+{
+	report_progress(data, now);
 }
 
 int report_open(struct report *r, const struct opt_shared *shared, const char *noun)
@@ -149,6 +154,14 @@ int report_error(struct report *r, int exit_code, const char *fmt, ...)
 	FORMAT(text);
 	line(r, "tundish: ", text);
 	return exit_code;
+}
+
+void report_rate(struct report *r, uint64_t n, double seconds)
+{
+	char text[128];
+	snprintf(text, sizeof text, "%" PRIu64 " %s %.3f s %.1f /s", n, r->progress.noun, seconds,
+	    seconds > 0 ? (double)n / seconds : 0);
+	line(r, "", text);
 }
 
 int report_failure(struct report *r, int code, const struct tundish_error *error)

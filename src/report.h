@@ -42,6 +42,11 @@ void report_detail(struct report *r, const char *fmt, ...) td_printf_like(2, 3);
 /* "tundish: ..." on stderr, always; returns `exit_code`. */
 int report_error(struct report *r, int exit_code, const char *fmt, ...) td_printf_like(3, 4);
 
+/* For a loop of our own: how far it is. */
+void report_progress(struct report *r, const struct tundish_progress *now);
+/* The closing line on stderr, "N NOUN S s R /s", with -q too: scripts read it. */
+void report_rate(struct report *r, uint64_t n, double seconds);
+
 /* Says why a call of the library failed and returns the exit code for it. */
 int report_failure(struct report *r, int code, const struct tundish_error *error);
 

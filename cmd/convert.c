@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * tundish convert: raw data into a set of record shards. */
+#include "cmds.h"
+#include "packopt.h"
+
+static const struct opt_choice checks[] = {
+	{ "header", TUNDISH_CHECK_HEADER },
+	{ "structure", TUNDISH_CHECK_STRUCTURE },
+	{ "decode", TUNDISH_CHECK_DECODE },
+	{ NULL },
+};
+static const struct opt_choice orders[] = {
+	{ "shuffle", 1 },
+	{ "keep", 0 },
+	{ NULL },
+};
+
+#define S struct tundish_pack_options
+static const struct opt options[] = {
+	OPT_STRING("labels", 0, S, labels),
+	OPT_STRING("class-list", 0, S, class_list),
+	OPT_NUMBER("label-offset", 0, S, label_offset, INT32_MIN, INT32_MAX),
+	OPT_STRING("reencode", 0, S, reencode),
+	OPT_CHOICE("check", 0, S, check, checks),
+	OPT_STRING("keys", 0, S, keys),
+	OPT_CHOICE("order", 0, S, shuffle, orders),
+	PACK_OPTIONS,
+	OPT_END,
+};
+
+static void init(struct call *call)
+{
+	tundish_convert_options_init(call->settings);
+	packopt_init(call);
+}
+
+static int run(struct call *call)
+{
+	return packopt_run(call, tundish_convert);
+}
+
+const struct cmd cmd_convert = {
+	.name = "convert",
+	.noun = "images",
+	.shared = PACK_SHARES | SHARE_PIXELS,
+	.options = options,
+	.settings_bytes = sizeof(S),
+	.init = init,
+	.run = run,
+};

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * tundish inspect: what is in a set of records. */
+#include "cmds.h"
+#include "out.h"
+
+struct settings {
+	struct tundish_inspect_options o;
+	int verify;
+};
+
+#define S struct settings
+static const struct opt options[] = {
+	OPT_NUMBER("record", 0, S, o.record, 0, INT64_MAX),
+	OPT_FLAG("verify", 0, S, verify, 1),
+	OPT_FLAG("decode", 0, S, o.decode, 1),
+	OPT_STRING("sheet", 0, S, o.sheet),
+	OPT_NUMBER("sheet-images", 0, S, o.sheet_images, 1, 10000),
+	OPT_STRING("image-key", 0, S, o.image_key),
+	OPT_STRING("label-key", 0, S, o.label_key),
+	OPT_END,
+};
+
+static void init(struct call *call)
+{
+	struct settings *s = call->settings;
+	tundish_inspect_options_init(&s->o);
+	call->shared.crc = s->o.crc;
+	call->shared.on_error = s->o.on_error;
+	call->shared.input_compression = s->o.compression;
+	call->shared.max_record = s->o.max_record_bytes;
+	call->shared.max_pixels = s->o.max_pixels;
+	call->shared.seed = s->o.seed;
+}
+
+static void apply(struct tundish_inspect_options *o, struct call *call)
+{
+	const struct settings *s = call->settings;
+	o->paths = call->paths;
+	o->n_paths = call->n_paths;
+	o->crc = s->verify ? TUNDISH_CRC_FULL : call->shared.crc;
+	o->compression = call->shared.input_compression;
+	o->on_error = call->shared.on_error;
+	o->threads = call->shared.threads;
+	o->memory = call->shared.memory;
+	o->max_record_bytes = call->shared.max_record;
+	o->max_pixels = call->shared.max_pixels;
+	o->seed = call->shared.seed;
+	o->listener = call->report.listener;
+}
+
+static int run(struct call *call)
+{
+	struct settings *s = call->settings;
+	struct tundish_survey *survey;
+	struct tundish_error error = { 0 };
+	if (call_needs_paths(call))
+		return EXIT_USAGE;
+	apply(&s->o, call);
+	int rc = tundish_inspect(&s->o, &survey, &error);
+	if (rc < 0)
+		return report_failure(&call->report, rc, &error);
+	progress_clear(&call->report.progress);
+	out_lines(call->shared.json ? tundish_survey_json(survey) : tundish_survey_text(survey));
+	int code = tundish_survey_faults(survey) ? EXIT_BAD_DATA : EXIT_FINE;
+	tundish_survey_free(survey);
+	return code;
+}
+
+const struct cmd cmd_inspect = {
+	.name = "inspect",
+	.noun = "records",
+	.shared = SHARE_JSON | SHARE_THREADS | SHARE_MEMORY | SHARE_ON_ERROR | SHARE_RECORDS |
+		  SHARE_CRC | SHARE_PIXELS | SHARE_SEED,
+	.options = options,
+	.settings_bytes = sizeof(struct settings),
+	.init = init,
+	.run = run,
+};

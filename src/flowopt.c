@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The options of a flow, the same for bench and feed. */
+#include "flowopt.h"
+
+const struct opt_choice flowopt_last[] = {
+	{ "keep", TUNDISH_LAST_KEEP },
+	{ "drop", TUNDISH_LAST_DROP },
+	{ "pad", TUNDISH_LAST_PAD },
+	{ NULL },
+};
+
+void flowopt_init(struct tundish_flow_options *o, struct opt_shared *shared)
+{
+	tundish_flow_options_init(o);
+	shared->seed = o->seed;
+	shared->on_error = o->on_error;
+	shared->input_compression = o->compression;
+	shared->max_record = o->max_record_bytes;
+	shared->max_pixels = o->max_pixels;
+}
+
+void flowopt_apply(struct tundish_flow_options *o, struct call *call)
+{
+	const struct opt_shared *shared = &call->shared;
+	o->paths = call->paths;
+	o->n_paths = call->n_paths;
+	o->seed = shared->seed;
+	o->skip = shared->skip;
+	o->limit = shared->limit;
+	o->on_error = shared->on_error;
+	o->compression = shared->input_compression;
+	o->threads = shared->threads;
+	o->memory = shared->memory;
+	o->max_record_bytes = shared->max_record;
+	o->max_pixels = shared->max_pixels;
+	o->listener = call->report.listener;
+}

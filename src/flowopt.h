@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The options of a flow, the same for bench and feed. */
+#pragma once
+#include "cmd.h"
+
+extern const struct opt_choice flowopt_last[];
+
+/* For the option table of a command whose settings `S` hold the library's options as `o`. */
+#define FLOW_OPTIONS(S)                                                                            \
+	OPT_STRING("ops", 0, S, o.ops), OPT_NUMBER("batch", 0, S, o.batch, 1, 1 << 20),            \
+	    OPT_STRING("shuffle", 0, S, o.shuffle),                                                \
+	    OPT_WORD("epochs", 0, S, o.epochs, 1, UINT64_MAX - 1, "inf", UINT64_MAX),              \
+	    OPT_CHOICE("last", 0, S, o.last, flowopt_last),                                        \
+	    OPT_WORD("prefetch", 0, S, o.prefetch, 1, 1 << 16, "auto", 0),                         \
+	    OPT_STRING("image-key", 0, S, o.image_key), OPT_STRING("label-key", 0, S, o.label_key)
+
+#define FLOW_SHARES                                                                                \
+	(SHARE_THREADS | SHARE_MEMORY | SHARE_SEED | SHARE_RANGE | SHARE_BLANK | SHARE_RECORDS |   \
+	    SHARE_PIXELS)
+
+/* Defaults of the library into both. */
+void flowopt_init(struct tundish_flow_options *o, struct opt_shared *shared);
+/* The operands and shared options into `o`. */
+void flowopt_apply(struct tundish_flow_options *o, struct call *call);
