@@ -12,24 +12,12 @@
 
 /* ---- reading ---- */
 
+/* What tundish_feature.merged says of its list. */
+enum { MERGED_IN_ENTRY = 1, MERGED_IN_FEATURE = 2 };
+
 static bool is_message(const struct td_wire_field *f, uint32_t number)
 {
 	return f->number == number && f->type == TD_WIRE_BYTES;
-}
-
-/* Next field `number` that holds a message; others are passed over. 1, 0 or CORRUPT. */
-static int next_message(struct td_span *s, uint32_t number, struct td_span *ret)
-{
-	struct td_wire_field f;
-	while (s->p < s->end) {
-		if (!td_wire_next(s, &f))
-			return TUNDISH_E_CORRUPT;
-		if (is_message(&f, number)) {
-			*ret = f.body;
-			return 1;
-		}
-	}
-	return 0;
 }
 
 /* The lists inside the Feature of a map entry. A Feature may come in parts, and each
@@ -52,7 +40,7 @@ static int next_list(struct lists *l, struct td_span *ret)
 				return 1;
 			}
 		}
-		int rc = next_message(&l->entry, 2, &l->value);
+		int rc = td_wire_message(&l->entry, 2, &l->value);
 		if (rc <= 0)
 			return rc;
 	}
@@ -62,7 +50,7 @@ static int count_bytes(struct td_span list, uint64_t *n)
 {
 	struct td_span value;
 	int rc;
-	while ((rc = next_message(&list, 1, &value)) == 1)
+	while ((rc = td_wire_message(&list, 1, &value)) == 1)
 		++*n;
 	return rc;
 }
@@ -108,9 +96,9 @@ static int count_values(int kind, struct td_span list, uint64_t *n)
 				       count_ints(list, n);
 }
 
-int td_feature_of(struct tundish_feature *ret, struct td_span entry)
+/* `whole` is what td_values_start() will look through for a list in several parts. */
+static int read_lists(struct tundish_feature *ret, struct lists l, struct td_span whole, int merged)
 {
-	struct lists l = { .entry = entry };
 	struct tundish_feature f = { .kind = TUNDISH_KIND_NONE };
 	struct td_span list;
 	int rc;
@@ -122,9 +110,9 @@ int td_feature_of(struct tundish_feature *ret, struct td_span entry)
 			f.list = list.p;
 			f.list_bytes = td_span_bytes(list);
 		} else {
-			f.merged = 1;
-			f.list = entry.p;
-			f.list_bytes = td_span_bytes(entry);
+			f.merged = merged;
+			f.list = whole.p;
+			f.list_bytes = td_span_bytes(whole);
 		}
 		if ((rc = count_values(l.kind, list, &f.count)) < 0)
 			return rc;
@@ -135,6 +123,16 @@ int td_feature_of(struct tundish_feature *ret, struct td_span entry)
 	f.key_bytes = ret->key_bytes;
 	*ret = f;
 	return 0;
+}
+
+int td_feature_of(struct tundish_feature *ret, struct td_span entry)
+{
+	return read_lists(ret, (struct lists){ .entry = entry }, entry, MERGED_IN_ENTRY);
+}
+
+int td_feature_of_message(struct tundish_feature *ret, struct td_span feature)
+{
+	return read_lists(ret, (struct lists){ .value = feature }, feature, MERGED_IN_FEATURE);
 }
 
 static int entry_key(struct td_span entry, struct tundish_feature *ret)
@@ -159,8 +157,8 @@ int tundish_example_find(const void *example, size_t example_bytes, const char *
 	struct td_span all = td_span(example, example_bytes), features, entry, found = { 0 };
 	struct tundish_feature f, last = { 0 };
 	int rc, more;
-	while ((rc = next_message(&all, 1, &features)) == 1) {
-		while ((more = next_message(&features, 1, &entry)) == 1) {
+	while ((rc = td_wire_message(&all, 1, &features)) == 1) {
+		while ((more = td_wire_message(&features, 1, &entry)) == 1) {
 			if ((rc = entry_key(entry, &f)) < 0)
 				return rc;
 			if (f.key_bytes == key_bytes && memcmp(f.key, key, key_bytes) == 0) {
@@ -187,11 +185,11 @@ int tundish_example_next(const void *example, size_t example_bytes, size_t *posi
 	const uint8_t *from = all.p + *position;
 	struct tundish_feature f;
 	int rc;
-	while ((rc = next_message(&all, 1, &features)) == 1) {
+	while ((rc = td_wire_message(&all, 1, &features)) == 1) {
 		if (features.end <= from)
 			continue;
 		features.p = TD_MAX(features.p, from);
-		rc = next_message(&features, 1, &entry);
+		rc = td_wire_message(&features, 1, &entry);
 		if (rc == 0)
 			continue;
 		if (rc < 0 || (rc = entry_key(entry, &f)) < 0 || (rc = td_feature_of(&f, entry)) < 0)
@@ -226,7 +224,9 @@ void td_values_start(struct td_values *v, const struct tundish_feature *f)
 		v->list = td_span(f->list, f->list_bytes);
 		return;
 	}
-	struct lists l = { .entry = td_span(f->list, f->list_bytes) };
+	struct td_span whole = td_span(f->list, f->list_bytes);
+	struct lists l = { 0 };
+	*(f->merged == MERGED_IN_ENTRY ? &l.entry : &l.value) = whole;
 	last_run(&l);
 	v->entry = l.entry;
 	v->value = l.value;

@@ -8,6 +8,8 @@
 
 /* The Feature of a map entry; `ret` holds the key already. 0 or CORRUPT. */
 int td_feature_of(struct tundish_feature *ret, struct td_span entry);
+/* The same for the bytes of a Feature by itself. */
+int td_feature_of_message(struct tundish_feature *ret, struct td_span feature);
 
 /* The values of a feature one after another, in one pass. The kind must fit. */
 struct td_values {

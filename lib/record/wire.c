@@ -2,6 +2,8 @@
  * Protocol buffers' wire format, as far as Examples need it: a cursor over fields. */
 #include "wire.h"
 
+#include "tundish.h"
+
 #define GROUPS_MAX 100
 enum { GROUP_START = 3, GROUP_END = 4 };
 
@@ -79,4 +81,18 @@ bool td_wire_next(struct td_span *s, struct td_wire_field *ret)
 		return false;
 	ret->body = (struct td_span){ start, s->p };
 	return true;
+}
+
+int td_wire_message(struct td_span *s, uint32_t number, struct td_span *ret)
+{
+	struct td_wire_field f;
+	while (s->p < s->end) {
+		if (!td_wire_next(s, &f))
+			return TUNDISH_E_CORRUPT;
+		if (f.number == number && f.type == TD_WIRE_BYTES) {
+			*ret = f.body;
+			return 1;
+		}
+	}
+	return 0;
 }

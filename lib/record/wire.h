@@ -46,3 +46,7 @@ static inline bool td_varint(struct td_span *s, uint64_t *ret)
 
 /* The next field; call with s not at its end. False when the bytes are no message. */
 bool td_wire_next(struct td_span *s, struct td_wire_field *ret);
+
+/* The next field `number` that holds a message; others are passed over. 1 and its
+ * content, 0 at the end, or CORRUPT. */
+int td_wire_message(struct td_span *s, uint32_t number, struct td_span *ret);
