@@ -3,24 +3,6 @@
 #include "tundish.h"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-__attribute__((weak)) void tundish_count_options_init(struct tundish_count_options *ret_options)
-{}
-__attribute__((weak)) int tundish_count(const struct tundish_count_options *options, struct tundish_count **ret_count, struct tundish_error *ret_error)
-{ return TUNDISH_E_UNSUPPORTED; }
-__attribute__((weak)) void tundish_count_free(struct tundish_count *count)
-{}
-__attribute__((weak)) void tundish_inspect_options_init(struct tundish_inspect_options *ret_options)
-{}
-__attribute__((weak)) int tundish_inspect(const struct tundish_inspect_options *options, struct tundish_survey **ret_survey, struct tundish_error *ret_error)
-{ return TUNDISH_E_UNSUPPORTED; }
-__attribute__((weak)) const char *tundish_survey_json(const struct tundish_survey *survey)
-{ return ""; }
-__attribute__((weak)) const char *tundish_survey_text(const struct tundish_survey *survey)
-{ return ""; }
-__attribute__((weak)) uint64_t tundish_survey_faults(const struct tundish_survey *survey)
-{ return 0; }
-__attribute__((weak)) void tundish_survey_free(struct tundish_survey *survey)
-{}
 __attribute__((weak)) void tundish_convert_options_init(struct tundish_pack_options *ret_options)
 {}
 __attribute__((weak)) void tundish_shard_options_init(struct tundish_pack_options *ret_options)

@@ -303,6 +303,14 @@ TUNDISH_API int tundish_count(const struct tundish_count_options *options,
     struct tundish_count **ret_count, struct tundish_error *ret_error);
 TUNDISH_API void tundish_count_free(struct tundish_count *count);
 
+/* Parts of the text; the JSON always holds all. */
+enum tundish_section {
+	TUNDISH_SECTION_SUMMARY = 1,
+	TUNDISH_SECTION_SCHEMA = 2,
+	TUNDISH_SECTION_CLASSES = 4, /* asked for by name: each class is listed, else the first 40 */
+	TUNDISH_SECTION_FILES = 8,   /* likewise, else the first 20 */
+};
+
 struct tundish_inspect_options {
 	size_t size;
 	const char *const *paths;
@@ -311,7 +319,9 @@ struct tundish_inspect_options {
 	int compression;
 	int on_error;
 	int decode;	   /* decode every image, too; 0 */
-	int64_t record;	   /* show this record instead of surveying; -1 */
+	unsigned sections; /* of the text, enum tundish_section; 0: all */
+	int64_t record;	   /* show this record instead of surveying, numbered from 0 through
+			    * all files; -1 */
 	const char *image_key, *label_key; /* NULL: found by the usual names */
 	const char *sheet; /* draw a contact sheet to this PNG file; NULL */
 	unsigned sheet_images; /* at most this many pictures on the sheet; 40 */

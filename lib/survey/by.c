@@ -54,7 +54,7 @@ bool td_by_merge(struct td_by *by, struct td_by *part)
 struct item {
 	struct td_by_value v;
 	const char *text;
-	size_t bytes;
+	size_t bytes, number;
 };
 
 /* -1, 0, 1; exact: an int64 does not fit into a double. */
@@ -108,7 +108,7 @@ static struct item *sorted_items(const struct td_by *by, size_t *ret_text_bytes)
 	for (size_t i = 0; items && i < by->values.n; i++) {
 		const struct td_by_value *v = td_map_value(&by->values, i);
 		items[i] = (struct item){ *v, td_map_key(&by->values, i),
-			by->values.entries[i].key_bytes };
+			by->values.entries[i].key_bytes, i };
 		*ret_text_bytes += items[i].bytes + 1;
 	}
 	if (items)
@@ -131,6 +131,17 @@ struct tundish_count_value *td_by_sorted(const struct td_by *by)
 	}
 	free(items);
 	return out;
+}
+
+size_t *td_by_order(const struct td_by *by)
+{
+	size_t text_bytes = 0;
+	struct item *items = sorted_items(by, &text_bytes);
+	size_t *order = items ? calloc(by->values.n + 1, sizeof *order) : NULL;
+	for (size_t i = 0; order && i < by->values.n; i++)
+		order[i] = items[i].number;
+	free(items);
+	return order;
 }
 
 void td_by_free(struct td_by *by)

@@ -27,4 +27,6 @@ bool td_by_merge(struct td_by *by, struct td_by *part) td_must_check;
 /* Numbers ascending, then text bytewise; the strings belong to the array. NULL when
  * out of memory. */
 struct tundish_count_value *td_by_sorted(const struct td_by *by) td_must_check;
+/* The entries of `values` in the same order; to be freed. */
+size_t *td_by_order(const struct td_by *by) td_must_check;
 void td_by_free(struct td_by *by);

@@ -43,17 +43,18 @@ bool td_schema_feature(struct td_schema *s, const struct tundish_feature *f)
 	return true;
 }
 
-static void count_kind(struct td_kind_facts *k, uint64_t records, uint64_t least, uint64_t most,
-    const char *path)
+static void add_kind(struct td_kind_facts *k, const struct td_kind_facts *from)
 {
+	if (from->records == 0)
+		return;
 	if (k->records == 0) {
-		k->least = least;
-		k->most = most;
-		k->first = path;
+		*k = *from;
+		return;
 	}
-	k->records += records;
-	k->least = TD_MIN(k->least, least);
-	k->most = TD_MAX(k->most, most);
+	k->records += from->records;
+	k->empty += from->empty;
+	k->least = TD_MIN(k->least, from->least);
+	k->most = TD_MAX(k->most, from->most);
 }
 
 static void count_bytes(struct td_feature_facts *facts)
@@ -99,7 +100,8 @@ bool td_schema_record(struct td_schema *s, const char *path, uint64_t record)
 		struct td_feature_facts *f = facts_at(s, s->touched[i]);
 		bool fresh = f->records == 0;
 		count_bytes(f);
-		count_kind(&f->kinds[f->now.kind & 3], 1, f->now.count, f->now.count, path);
+		uint64_t n = f->now.count;
+		add_kind(&f->kinds[f->now.kind & 3], &(struct td_kind_facts){ 1, n, n, n == 0, path });
 		f->records++;
 		if (fresh && s->records > 0)
 			f->missing = s->first;
@@ -131,11 +133,8 @@ static bool merge_feature(struct td_schema *s, const struct td_schema *part, siz
 					       from->least_bytes;
 		f->most_bytes = TD_MAX(f->most_bytes, from->most_bytes);
 	}
-	for (size_t k = 0; k < TD_COUNT(f->kinds); k++) {
-		const struct td_kind_facts *kind = &from->kinds[k];
-		if (kind->records)
-			count_kind(&f->kinds[k], kind->records, kind->least, kind->most, kind->first);
-	}
+	for (size_t k = 0; k < TD_COUNT(f->kinds); k++)
+		add_kind(&f->kinds[k], &from->kinds[k]);
 	if (!f->missing.path)
 		f->missing = f->records == 0 && s->records ? s->first : from->missing;
 	f->records += from->records;

@@ -14,6 +14,7 @@ struct td_where {
 struct td_kind_facts {
 	uint64_t records;
 	uint64_t least, most; /* values a record; or steps, in a feature list */
+	uint64_t empty;	      /* records with none of them */
 	const char *first;    /* the first file with it */
 };
 

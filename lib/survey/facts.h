@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What a pass over records finds, of one file or of all merged so far. */
+#pragma once
+#include "by.h"
+#include "media/image.h"
+#include "record/sample.h"
+#include "schema.h"
+#include "tally.h"
+
+#define TD_IMAGE_KINDS 8
+
+struct td_image_facts {
+	uint64_t kinds[TD_IMAGE_KINDS]; /* by enum td_image_kind; NONE: not a picture */
+	uint64_t empty, bad, decoded;
+	struct td_tally widths, heights, bytes, channels, bits;
+};
+
+struct td_facts {
+	uint64_t examples, sequences, others, empty;
+	struct td_where other; /* the first record that is no Example */
+	struct td_schema example, context, lists;
+	uint64_t payload_bytes;
+	struct td_tally sizes; /* of payloads */
+	struct td_image_facts images;
+	struct td_by labels;
+};
+
+/* How to look at records. */
+struct td_look {
+	struct td_keys keys;
+	uint64_t max_pixels;
+	bool decode;
+};
+
+/* Counts a record. 0; or CORRUPT, UNSUPPORTED, ... and a reason in e when the picture
+ * in it is bad (all the rest is counted); or MEMORY. `d` may be NULL unless decode. */
+int td_facts_record(struct td_facts *f, const struct td_look *look, const char *path,
+    const struct tundish_record *r, struct td_decoder *d, struct tundish_error *e);
+/* Adds what `part` found in the next file and empties it. */
+bool td_facts_merge(struct td_facts *f, struct td_facts *part) td_must_check;
+void td_facts_free(struct td_facts *f);

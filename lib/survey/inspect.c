@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Inspecting a set: one pass over its records, then what it found. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/thread.h"
+#include "record/reader.h"
+#include "survey.h"
+
+struct run {
+	struct tundish_survey *s;
+	struct td_look look;
+	struct td_decoder **decoders; /* one a worker, made when first needed */
+	unsigned n_decoders;
+};
+
+void tundish_inspect_options_init(struct tundish_inspect_options *ret_options)
+{
+	*ret_options = (struct tundish_inspect_options){
+		.size = sizeof *ret_options,
+		.crc = TUNDISH_CRC_FULL,
+		.compression = TUNDISH_AUTO,
+		.on_error = TUNDISH_SKIP,
+		.record = -1,
+		.sheet_images = 40,
+		.max_record_bytes = INT32_MAX,
+		.max_pixels = 268435456,
+	};
+}
+
+static int look_at(void *ctx, struct td_scan_job *job, const struct tundish_record *r,
+    struct tundish_error *e)
+{
+	struct run *run = ctx;
+	struct td_decoder **d = &run->decoders[job->worker];
+	int rc = run->look.decode && !*d ? td_decoder_new(d, e) : 0;
+	if (rc < 0)
+		return rc;
+	struct tundish_error bad = { 0 };
+	rc = td_facts_record(job->part, &run->look, job->file.path, r, *d, &bad);
+	if (rc == TUNDISH_E_MEMORY)
+		return td_err_memory(e);
+	return rc < 0 ? td_scan_bad(job, r, rc, e, "%s", bad.text) : 0;
+}
+
+static int merge(void *ctx, struct td_scan_job *job, struct tundish_error *e)
+{
+	struct tundish_survey *s = ((struct run *)ctx)->s;
+	struct td_facts *part = job->part;
+	s->files[job->file.number] = job->file;
+	s->records += job->file.records;
+	s->faults += job->file.faults;
+	s->bytes += job->file.bytes;
+	if (!td_file_labels_add(s, job->file.number, &part->labels) ||
+	    !td_facts_merge(&s->facts, part))
+		return td_err_memory(e);
+	return 0;
+}
+
+static void free_part(void *part)
+{
+	td_facts_free(part);
+}
+
+static int scan(struct tundish_survey *s, struct tundish_error *e)
+{
+	const struct tundish_inspect_options *o = &s->options;
+	struct run run = {
+		.s = s,
+		.look = { { o->image_key, o->label_key }, o->max_pixels, o->decode },
+		.n_decoders = td_threads(o->threads),
+	};
+	run.decoders = calloc(run.n_decoders, sizeof(*run.decoders));
+	if (!run.decoders)
+		return td_err_memory(e);
+	const struct td_scan pass = {
+		.paths = &s->paths,
+		.crc = o->crc,
+		.compression = o->compression,
+		.on_error = o->on_error,
+		.threads = o->threads,
+		.memory = o->memory,
+		.max_record_bytes = o->max_record_bytes,
+		.listener = &o->listener,
+		.ctx = &run,
+		.part_bytes = sizeof(struct td_facts),
+		.record = look_at,
+		.merge = merge,
+		.free_part = free_part,
+	};
+	int rc = td_scan_run(&pass, e);
+	for (unsigned i = 0; i < run.n_decoders; i++)
+		td_decoder_free(run.decoders[i]);
+	free(run.decoders);
+	return rc;
+}
+
+/* The name that was asked for, or the best of the usual ones that is there. */
+static const char *found_key(const struct td_schema *s, const char *asked,
+    const char *const usual[TD_KEYS])
+{
+	for (size_t i = 0; i < TD_KEYS; i++) {
+		const char *key = asked ? asked : usual[i];
+		if (td_map_find(&s->features, key, strlen(key)))
+			return key;
+	}
+	return NULL;
+}
+
+static int survey_set(struct tundish_survey *s, struct tundish_error *e)
+{
+	const struct tundish_inspect_options *o = &s->options;
+	s->files = calloc(s->paths.n, sizeof *s->files);
+	s->file_labels = calloc(s->paths.n, sizeof *s->file_labels);
+	if (!s->files || !s->file_labels)
+		return td_err_memory(e);
+	int rc = scan(s, e);
+	if (rc < 0)
+		return rc;
+	s->image_key = found_key(&s->facts.example, o->image_key, td_image_keys);
+	s->label_key = found_key(&s->facts.example, o->label_key, td_label_keys);
+	rc = td_class_names_read(s, e);
+	if (rc < 0)
+		return rc;
+	struct td_class_table classes;
+	bool ok = td_class_table_build(&classes, s) && td_survey_warn(s) &&
+	    td_survey_report(s, &classes) && td_survey_to_json(s, &classes);
+	td_class_table_free(&classes);
+	return ok ? 0 : td_err_memory(e);
+}
+
+/* Reads on to record `wanted`, counted through the files. 1 and its place in the file,
+ * or 0 and in *wanted what is left to go. */
+static int seek_record(struct tundish_reader *reader, uint64_t *wanted, struct tundish_record *r,
+    struct tundish_error *e)
+{
+	uint64_t numbers = 0;
+	int rc;
+	while ((rc = tundish_reader_next(reader, r, e)) > 0) {
+		if (r->number == *wanted)
+			return 1;
+		numbers = r->number + 1;
+		if (r->number > *wanted)
+			return td_err(e, TUNDISH_E_CORRUPT, "record %" PRIu64 " is damaged", *wanted);
+	}
+	*wanted -= numbers;
+	return rc;
+}
+
+static int show_record(struct tundish_survey *s, struct tundish_error *e)
+{
+	const struct tundish_inspect_options *o = &s->options;
+	struct tundish_reader_options ro;
+	tundish_reader_options_init(&ro);
+	ro.compression = o->compression;
+	ro.crc = o->crc;
+	ro.on_error = o->on_error;
+	ro.max_record_bytes = o->max_record_bytes;
+	ro.listener = o->listener;
+	uint64_t left = (uint64_t)o->record;
+	for (size_t i = 0; i < s->paths.n; i++) {
+		struct tundish_reader *reader;
+		struct tundish_record r;
+		int rc = tundish_reader_open(&reader, s->paths.paths[i], &ro, e);
+		if (rc < 0)
+			return rc;
+		rc = seek_record(reader, &left, &r, e);
+		if (rc > 0)
+			rc = td_survey_show(s, s->paths.paths[i], &r, e) < 0 ? TUNDISH_E_MEMORY : 1;
+		s->faults += td_reader_faults(reader);
+		tundish_reader_close(reader);
+		if (rc != 0)
+			return rc < 0 ? rc : 0;
+	}
+	return td_err(e, TUNDISH_E_USAGE, "there is no record %" PRId64 ": the files hold %" PRIu64,
+	    o->record, (uint64_t)o->record - left);
+}
+
+static int check_options(const struct tundish_inspect_options *o, struct tundish_error *e)
+{
+	if (!o || o->size != sizeof *o || (!o->paths && o->n_paths))
+		return td_err(e, TUNDISH_E_INVALID, "inspect: options were not initialised");
+	if (o->n_paths == 0)
+		return td_err(e, TUNDISH_E_USAGE, "nothing to inspect: no path given");
+	return 0;
+}
+
+int tundish_inspect(const struct tundish_inspect_options *options, struct tundish_survey **ret_survey,
+    struct tundish_error *ret_error)
+{
+	int rc = check_options(options, ret_error);
+	if (rc < 0)
+		return rc;
+	struct tundish_survey *s = calloc(1, sizeof *s);
+	if (!s)
+		return td_err_memory(ret_error);
+	s->options = *options;
+	rc = td_paths_find(&s->paths, options->paths, options->n_paths, &options->listener, ret_error);
+	if (rc == 0 && s->paths.faults && options->on_error == TUNDISH_FAIL)
+		rc = td_err(ret_error, TUNDISH_E_BAD, "the set is not whole");
+	s->faults = rc == 0 ? s->paths.faults : 0;
+	if (rc == 0)
+		rc = options->record >= 0 ? show_record(s, ret_error) : survey_set(s, ret_error);
+	if (rc < 0)
+		tundish_survey_free(s);
+	else
+		*ret_survey = s;
+	return rc;
+}
+
+const char *tundish_survey_json(const struct tundish_survey *survey)
+{
+	return (const char *)survey->json.data;
+}
+
+const char *tundish_survey_text(const struct tundish_survey *survey)
+{
+	return (const char *)survey->text.data;
+}
+
+uint64_t tundish_survey_faults(const struct tundish_survey *survey)
+{
+	return survey->faults;
+}
+
+void tundish_survey_free(struct tundish_survey *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; s->file_labels && i < s->paths.n; i++)
+		free(s->file_labels[i].shares);
+	for (size_t i = 0; i < s->warnings.n; i++)
+		free(s->warnings.lines[i]);
+	free(s->file_labels);
+	free(s->files);
+	free(s->warnings.lines);
+	td_classes_free(&s->names);
+	td_paths_free(&s->paths);
+	td_facts_free(&s->facts);
+	td_buf_free(&s->json);
+	td_buf_free(&s->text);
+	free(s);
+}

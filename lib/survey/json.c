@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Building JSON where any step may be out of memory: the first loss shows at the end. */
+#include "json.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/utf8.h"
+
+void td_json_set(struct td_json *j, json_t *object, const char *key, json_t *value)
+{
+	if (!value || json_object_set_new(object, key, value) != 0)
+		j->lost = true;
+}
+
+void td_json_add(struct td_json *j, json_t *array, json_t *value)
+{
+	if (!value || json_array_append_new(array, value) != 0)
+		j->lost = true;
+}
+
+void td_json_int(struct td_json *j, json_t *object, const char *key, uint64_t n)
+{
+	td_json_set(j, object, key, json_integer((json_int_t)n));
+}
+
+json_t *td_json_text(const void *text, size_t bytes)
+{
+	if (td_utf8_valid(text, bytes))
+		return json_stringn(bytes ? text : "", bytes);
+	size_t room = bytes * 4 + 8;
+	char *escaped = malloc(room);
+	if (!escaped)
+		return NULL;
+	json_t *value = json_string(td_escape(escaped, room, text, bytes));
+	free(escaped);
+	return value;
+}
+
+void td_json_string(struct td_json *j, json_t *object, const char *key, const char *text)
+{
+	td_json_set(j, object, key, td_json_text(text, strlen(text)));
+}
+
+json_t *td_json_real(double v)
+{
+	if (isnan(v))
+		return json_string("nan");
+	if (isinf(v))
+		return json_string(v < 0 ? "-inf" : "inf");
+	return json_real(v);
+}
+
+bool td_json_dump(struct td_json *j, json_t *value, struct td_buf *out)
+{
+	char *text = j->lost || !value ? NULL : json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+	json_decref(value);
+	bool ok = text && td_buf_printf(out, "%s", text);
+	free(text);
+	return ok;
+}

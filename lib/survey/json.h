@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Building JSON where any step may be out of memory: the first loss shows at the end. */
+#pragma once
+#include <jansson.h>
+
+#include "base/buf.h"
+
+struct td_json {
+	bool lost;
+};
+
+/* Each takes `value` over; NULL marks the loss. */
+void td_json_set(struct td_json *j, json_t *object, const char *key, json_t *value);
+void td_json_add(struct td_json *j, json_t *array, json_t *value);
+void td_json_int(struct td_json *j, json_t *object, const char *key, uint64_t n);
+/* Text as it is where that is UTF-8, else escaped (\xe9). */
+json_t *td_json_text(const void *text, size_t bytes);
+void td_json_string(struct td_json *j, json_t *object, const char *key, const char *text);
+/* NaN and infinities, which JSON has not, become text. */
+json_t *td_json_real(double v);
+/* Appends the indented text, NUL-terminated, and drops the reference. */
+bool td_json_dump(struct td_json *j, json_t *value, struct td_buf *out) td_must_check;

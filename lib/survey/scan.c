@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * One parallel pass over the record files of a set, a file a job, results in file order. */
+#include "scan.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/pool.h"
+#include "record/frame.h"
+#include "record/reader.h"
+
+#define POLL_BYTES ((uint64_t)4 << 20)
+#define POLL_ITEMS 65536
+#define READER_BYTES ((uint64_t)4 << 20) /* what an open reader holds, about */
+
+struct run {
+	const struct td_scan *scan;
+	pthread_mutex_t talk; /* the listener hears one thread at a time */
+	uint64_t done_items, done_bytes, all_bytes;
+	size_t next;
+};
+
+/* A job's memory as the ordered loop keeps it. */
+struct slot {
+	struct td_scan_job job;
+	struct run *run;
+	max_align_t part[];
+};
+
+static void count_fault(void *data, const struct tundish_fault *f)
+{
+	struct td_scan_job *job = data;
+	struct tundish_listener hold = td_held_listener(&job->held);
+	job->file.faults++;
+	hold.fault(hold.data, f);
+}
+
+static void hold_notice(void *data, const char *text)
+{
+	struct td_scan_job *job = data;
+	struct tundish_listener hold = td_held_listener(&job->held);
+	hold.notice(hold.data, text);
+}
+
+static int take(void *ctx, void *slot, uint64_t *ret_bytes, struct tundish_error *e)
+{
+	(void)e;
+	struct run *run = ctx;
+	struct slot *s = slot;
+	const struct td_paths *paths = run->scan->paths;
+	if (run->next == paths->n)
+		return 0;
+	size_t i = run->next++;
+	s->run = run;
+	s->job.file = (struct td_scan_file){ .path = paths->paths[i], .bytes = paths->bytes[i],
+		.number = i };
+	s->job.scan = run->scan;
+	s->job.part = s->part;
+	s->job.hold = (struct tundish_listener){ .data = &s->job, .fault = count_fault,
+		.notice = hold_notice };
+	s->job.told_bytes = s->job.unpolled = 0;
+	*ret_bytes = READER_BYTES;
+	return 1;
+}
+
+/* Now and then: how far we are, and whether to go on. */
+static int poll_listener(struct slot *s, uint64_t items, uint64_t bytes, struct tundish_error *e)
+{
+	struct run *run = s->run;
+	const struct tundish_listener *l = run->scan->listener;
+	if (!l || (!l->progress && !l->stop))
+		return 0;
+	/* a compressed file yields more bytes than it has */
+	bytes = s->job.file.bytes ? TD_MIN(bytes, s->job.file.bytes - s->job.told_bytes) : bytes;
+	pthread_mutex_lock(&run->talk);
+	run->done_items += items;
+	run->done_bytes += bytes;
+	s->job.told_bytes += bytes;
+	struct tundish_progress p = { run->done_items, 0, run->done_bytes, run->all_bytes };
+	if (l->progress)
+		l->progress(l->data, &p);
+	bool stop = td_stopped(l);
+	pthread_mutex_unlock(&run->talk);
+	return stop ? td_err(e, TUNDISH_E_STOPPED, "stopped") : 0;
+}
+
+static int poll_now_and_then(struct slot *s, uint64_t *items, struct tundish_error *e)
+{
+	if (++*items < POLL_ITEMS && s->job.unpolled < POLL_BYTES)
+		return 0;
+	int rc = poll_listener(s, *items, s->job.unpolled, e);
+	s->job.unpolled = *items = 0;
+	return rc;
+}
+
+/* Counting by headers alone. */
+static int walk_records(struct slot *s, struct tundish_reader *reader, struct tundish_error *e)
+{
+	uint64_t items = 0, number;
+	struct td_index_entry at;
+	int rc;
+	while ((rc = td_reader_walk(reader, &at, &number, e)) > 0) {
+		s->job.file.records++;
+		s->job.unpolled += at.bytes;
+		rc = poll_now_and_then(s, &items, e);
+		if (rc < 0)
+			return rc;
+	}
+	return rc < 0 ? rc : poll_listener(s, items, s->job.file.bytes, e);
+}
+
+static int read_records(struct slot *s, struct tundish_reader *reader, struct tundish_error *e)
+{
+	uint64_t items = 0;
+	struct tundish_record r;
+	int rc;
+	while ((rc = tundish_reader_next(reader, &r, e)) > 0) {
+		const struct td_scan *scan = s->run->scan;
+		s->job.file.records++;
+		s->job.unpolled += r.bytes + TD_FRAME_EXTRA;
+		rc = scan->record ? scan->record(scan->ctx, &s->job, &r, e) : 0;
+		if (rc == 0)
+			rc = poll_now_and_then(s, &items, e);
+		if (rc < 0)
+			return rc;
+	}
+	return rc < 0 ? rc : poll_listener(s, items, s->job.file.bytes, e);
+}
+
+static int work(void *ctx, void *slot, unsigned worker, struct tundish_error *e)
+{
+	struct slot *s = slot;
+	const struct td_scan *scan = ((struct run *)ctx)->scan;
+	s->job.worker = worker;
+	struct tundish_reader_options options;
+	tundish_reader_options_init(&options);
+	options.compression = scan->compression;
+	options.crc = scan->crc;
+	options.on_error = scan->on_error;
+	options.max_record_bytes = scan->max_record_bytes;
+	options.listener = s->job.hold;
+	struct tundish_reader *reader;
+	int rc = tundish_reader_open(&reader, s->job.file.path, &options, e);
+	if (rc < 0)
+		return rc;
+	bool walk = scan->count_only && scan->crc == TUNDISH_CRC_LENGTH;
+	rc = walk ? walk_records(s, reader, e) : read_records(s, reader, e);
+	s->job.file.compression = tundish_reader_compression(reader);
+	tundish_reader_close(reader);
+	return rc;
+}
+
+static int put(void *ctx, void *slot, struct tundish_error *e)
+{
+	struct run *run = ctx;
+	struct slot *s = slot;
+	pthread_mutex_lock(&run->talk);
+	int rc = td_held_tell(&s->job.held, run->scan->listener, e);
+	pthread_mutex_unlock(&run->talk);
+	return rc < 0 ? rc : run->scan->merge(run->scan->ctx, &s->job, e);
+}
+
+static void free_slot(void *slot)
+{
+	struct slot *s = slot;
+	td_held_free(&s->job.held);
+	if (s->job.scan && s->job.scan->free_part)
+		s->job.scan->free_part(s->part);
+}
+
+int td_scan_run(const struct td_scan *scan, struct tundish_error *e)
+{
+	struct run run = { .scan = scan };
+	for (size_t i = 0; i < scan->paths->n; i++)
+		run.all_bytes += scan->paths->bytes[i];
+	unsigned threads = td_threads(scan->threads);
+	const struct td_ordered loop = {
+		.job_bytes = sizeof(struct slot) + scan->part_bytes,
+		.threads = (unsigned)TD_MIN((size_t)threads, scan->paths->n),
+		.max_bytes = TD_MIN(td_memory(scan->memory), (uint64_t)32 << 20),
+		.take = take,
+		.work = work,
+		.put = put,
+		.free_job = free_slot,
+	};
+	pthread_mutex_init(&run.talk, NULL);
+	int rc = td_ordered_run(&loop, &run, NULL, e);
+	pthread_mutex_destroy(&run.talk);
+	return rc;
+}
+
+int td_scan_bad(struct td_scan_job *job, const struct tundish_record *r, int code,
+    struct tundish_error *e, const char *fmt, ...)
+{
+	char reason[1024];
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(reason, sizeof reason, fmt, args);
+	va_end(args);
+	const struct td_place at = { .path = job->file.path, .record = (int64_t)r->number,
+		.line = -1, .offset = (int64_t)r->offset };
+	if (job->scan->on_error == TUNDISH_FAIL)
+		return td_err_at(e, code, at, "%s", reason);
+	td_fault(&job->hold, code, at, 0, "%s", reason);
+	return 0;
+}

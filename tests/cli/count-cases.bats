@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# tundish count on files that other tools went wrong on; see golden/cases/ORIGIN.md.
+load lib
+
+CASES=$SOURCE/tests/golden/cases
+
+@test "case 1: a file that ends early: whole records count, the cut one is named" {
+	run_split 1 count "$CASES/01-truncated-payload/cut.tfrecord"
+	same "$output" 4
+	holds "$stderr" "cut.tfrecord: record 4 at byte 1032"
+	holds "$stderr" "truncated (218 of 258 bytes present)"
+}
+
+@test "case 3: a flipped bit is found by --verify, and count says what it checked" {
+	f=$CASES/03-payload-bitflip/flip.tfrecord
+	run_split 1 count --verify "$f"
+	same "$output" 4
+	holds "$stderr" "flip.tfrecord: record 2 at byte 516: data checksum mismatch"
+	run_split 0 count --json "$f"
+	same "$(jq -c '[.records,.faults,.checked]' <<<"$output")" '[5,0,"length"]'
+	run_split 1 count --json --verify "$f"
+	same "$(jq -c '[.records,.faults,.checked]' <<<"$output")" '[4,1,"full"]'
+}
+
+@test "case 3: --on-error fail stops at the first fault" {
+	run_split 1 count --verify --on-error fail "$CASES/03-payload-bitflip/flip.tfrecord"
+	same "$output" ""
+	holds "$stderr" "flip.tfrecord: record 2 at byte 516: data checksum mismatch"
+}
+
+@test "case 5: what is no TFRecord file is named for what it is" {
+	d=$CASES/05-not-a-tfrecord
+	while read -r name reason; do
+		run_split 1 count "$d/$name.tfrecord"
+		same "$output" 0
+		holds "$stderr" "$name.tfrecord: not a TFRecord file: $reason"
+	done <<-END
+		lfs-pointer git-lfs pointer: the data was never downloaded
+		error-page HTML page
+		denied XML error
+		picture JPEG image
+		few-bytes too short to hold a record
+	END
+	run_split 1 count --per-file "$d"
+	same "${lines[5]}" 0
+	same "${#stderr_lines[@]}" 5
+}
+
+@test "case 11: empty files are fine, and --verify says that they are empty" {
+	d=$CASES/11-empty-file
+	run_split 0 count "$d/empty.tfrecord"
+	same "$output" 0
+	same "$stderr" ""
+	run_split 0 count --verify "$d/empty.tfrecord"
+	holds "$stderr" "empty.tfrecord: holds no records"
+	run_split 0 count --verify "$d/zero-bytes.tfrecord.gz"
+	holds "$stderr" "not gzip data (empty file)"
+}
+
+@test "case 12: records of length 0 are records" {
+	d=$CASES/12-zero-length-record
+	run_split 0 count --verify "$d/with-empty.tfrecord"
+	same "$output" 3
+	run_split 0 count "$d/only-empty.tfrecord"
+	same "$output" 1
+}
+
+@test "case 14: wrong kinds of checksum are named, and --crc off counts them" {
+	d=$CASES/14-wrong-crc-kind
+	while read -r name reason; do
+		run_split 1 count --verify "$d/$name.tfrecord"
+		same "$output" 0
+		holds "$stderr" "$name.tfrecord: record 0"
+		holds "$stderr" "checksum is $reason"
+		run_split 0 count --crc off "$d/$name.tfrecord"
+		same "$output" 3
+	done <<-END
+		crc-unmasked unmasked
+		crc-zero 0
+		crc-zlib-masked CRC-32 where CRC-32C is due
+		only-data-crc-zero 0
+	END
+}
+
+@test "case 15: the damaged shard of a set is named, the others count" {
+	d=$CASES/15-which-shard
+	run_split 1 count --verify --per-file "$d"
+	same "$(cut -f 1 <<<"$output" | xargs)" "3 3 2 3 11"
+	same "${#stderr_lines[@]}" 1
+	holds "$stderr" "train-00002-of-00004: record 1 at byte 258: data checksum mismatch"
+}
+
+@test "case 18: values of a feature: a list, an empty one, none" {
+	run_split 0 count --by label --json "$CASES/18-empty-lists/a.tfrecord"
+	same "$(jq -c '[.by.values[]|[.value,.records]]' <<<"$output")" '[["",2],["1,1,1",1]]'
+	same "$(jq -c '[.records,.by.without_value]' <<<"$output")" '[5,2]'
+}
+
+@test "values are in order: numbers ascending, then text" {
+	run_split 0 count --by v "$CASES/23-int64-edges/a.tfrecord"
+	holds "$output" "-1,0,-9223372036854775808,9223372036854775807"
+	run_split 0 count --by label "$CASES/21-type-differs"
+	same "$(cut -f 2 <<<"$output" | xargs)" "0 0.0 1 1.0 6"
+	run_split 0 count --by image/filename "$CASES/26-odd-bytes-values/a.tfrecord"
+	holds "${lines[0]}" "café/猫.jpg"
+}
+
+@test "the same output and messages for any number of threads" {
+	for j in 1 2 3 8 99; do
+		"$TUNDISH" count --verify --per-file --by label --json -j $j "$CASES"/{01,03,05,12,14,15,18,21}-*/ \
+			>json.$j 2>err.$j || [ $? = 1 ]
+		cmp json.1 json.$j
+		cmp err.1 err.$j
+	done
+	[ "$(wc -l <err.1)" -gt 10 ]
+}

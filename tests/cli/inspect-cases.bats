@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# tundish inspect on files that other tools went wrong on; see golden/cases/ORIGIN.md.
+load lib
+
+CASES=$SOURCE/tests/golden/cases
+
+@test "case 12: an Example with 0 features" {
+	run_split 0 inspect "$CASES/12-zero-length-record/only-empty.tfrecord"
+	holds "$output" "1 Example with 0 features"
+	run_split 0 inspect --record 1 "$CASES/12-zero-length-record/with-empty.tfrecord"
+	holds "$output" "0 bytes, Example"
+	holds "$output" "0 features"
+}
+
+@test "case 18: an empty list, no kind, no feature at all" {
+	run_split 0 inspect --json "$CASES/18-empty-lists/a.tfrecord"
+	same "$(jq -c '.features[]|select(.name=="label")|[.records,.absent,[.kinds[]|[.kind,.records,.empty,.max_values]]]' <<<"$output")" \
+		'[3,2,[["int64",2,1,3],["none",1,1,0]]]'
+	run_split 0 inspect "$CASES/18-empty-lists/a.tfrecord"
+	holds "$output" "empty in 1, absent in 2"
+	holds "$output" "no kind set"
+	for r in 0:3 1:0 2:0; do
+		run_split 0 inspect --json --record ${r%:*} "$CASES/18-empty-lists/a.tfrecord"
+		same "$(jq '.features[]|select(.name=="label").count' <<<"$output")" ${r#*:}
+	done
+	run_split 0 inspect --json --record 3 "$CASES/18-empty-lists/a.tfrecord"
+	same "$(jq -c '[.features[].name]' <<<"$output")" '["id"]'
+}
+
+@test "case 19: several strings in one feature" {
+	run_split 0 inspect --json --record 0 "$CASES/19-several-bytes/a.tfrecord"
+	same "$(jq -c '.features[]|select(.name=="tags").values' <<<"$output")" '["cat","","two words"]'
+}
+
+@test "case 20: a feature that is missing in one record" {
+	run_split 0 inspect "$CASES/20-missing-feature/a.tfrecord"
+	holds "$output" "4 of 5"
+	holds "$output" "feature image/class/label is missing in 1 of 5 records, first "
+	holds "$output" "a.tfrecord: record 3"
+}
+
+@test "case 21: a feature that changes kind, with the first file of each" {
+	run_split 0 inspect "$CASES/21-type-differs"
+	holds "$output" "feature label changes kind: int64 in 2"
+	run_split 0 inspect --json "$CASES/21-type-differs"
+	same "$(jq -c '[.features[0].kinds[]|[.kind,.records,(.first_file|sub(".*/";""))]]' <<<"$output")" \
+		'[["int64",2,"t-00000-of-00003"],["float",2,"t-00001-of-00003"],["bytes",2,"t-00002-of-00003"]]'
+}
+
+@test "case 23: integers keep all digits" {
+	run_split 0 inspect --record 0 "$CASES/23-int64-edges/a.tfrecord"
+	v="[-1, 0, -9223372036854775808, 9223372036854775807, 2147483648, -2147483649, 9007199254740993]"
+	holds "$output" "$v"
+	run_split 0 inspect --json --record 0 "$CASES/23-int64-edges/a.tfrecord"
+	same "$(tr -d '\n ' <<<"$output" | grep -o '"values":[^]]*]')" "\"values\":${v// /}"
+	run_split 0 inspect --json --record 1 "$CASES/23-int64-edges/a.tfrecord"
+	same "$(jq '.features[]|select(.name=="image/class/label").values[0]' <<<"$output")" -1
+}
+
+@test "case 24: SequenceExamples with their lists" {
+	run_split 0 inspect --json "$CASES/24-sequence-example/a.tfrecord"
+	same "$(jq -c '[.types.SequenceExample,.types.Example]' <<<"$output")" '[2,0]'
+	same "$(jq -c '[.feature_lists[]|[.name,.kinds[0].min_values,.kinds[0].max_values]]' <<<"$output")" \
+		'[["frames",1,3],["words",1,3]]'
+	for r in 0:1 1:3; do
+		run_split 0 inspect --json --record ${r%:*} "$CASES/24-sequence-example/a.tfrecord"
+		same "$(jq -c '[.context[0].name,.context[0].values[0],(.feature_lists[]|.steps)]' <<<"$output")" \
+			"[\"len\",${r#*:},${r#*:},${r#*:}]"
+	done
+}
+
+@test "case 26: odd bytes are escaped for people and valid in JSON" {
+	f=$CASES/26-odd-bytes-values/a.tfrecord
+	run_split 0 inspect --record 0 "$f"
+	holds "$output" '\x1b[2J'
+	holds "$output" 'a\nb'
+	holds "$output" 'a\x00b'
+	holds "$output" 'caf\xe9'
+	holds "$output" 'café/猫.jpg'
+	[[ $output != *$'\x1b'* ]]
+	run_split 0 inspect --json --record 0 "$f"
+	same "$(jq -r '.features[]|select(.name=="nul").values[0]' <<<"$output" | od -An -c | tr -d "\n")" "   a  \\0   b  \\n"
+	run_split 0 inspect --json --record 1 "$f"
+	same "$(jq -c '[.features[].name]' <<<"$output")" '["kéy","bad\\xffkey","","sp ace"]'
+	run_split 0 inspect --json "$f"
+	iconv -f utf-8 -t utf-8 <<<"$output" | jq . >/dev/null
+}
+
+@test "damage is named, and all good records are surveyed" {
+	run_split 1 inspect --json "$CASES/15-which-shard"
+	same "$(jq -c '[.records,.faults,.checked,[.files[].records]]' <<<"$output")" \
+		'[11,1,"full",[3,3,2,3]]'
+	holds "$stderr" "train-00002-of-00004: record 1 at byte 258: data checksum mismatch"
+	run_split 1 inspect --json "$CASES/05-not-a-tfrecord/lfs-pointer.tfrecord"
+	same "$(jq -c '[.records,.faults]' <<<"$output")" '[0,1]'
+}
+
+@test "a record that is not there, a record behind damage" {
+	run_split 2 inspect --record 9 "$CASES/23-int64-edges/a.tfrecord"
+	holds "$stderr" "there is no record 9"
+	run_split 1 inspect --record 3 "$CASES/03-payload-bitflip/flip.tfrecord"
+	holds "$output" "record 3 at byte 774"
+	run_split 0 inspect --record 4 "$CASES/21-type-differs"
+	holds "$output" "t-00002-of-00003: record 0"
+}
+
+@test "the same findings for any number of threads" {
+	for j in 1 2 3 8 99; do
+		for form in --json --quiet; do
+			"$TUNDISH" inspect --decode $form -j $j "$CASES"/{01,03,05,12,14,15,18,21,24,26}-*/ \
+				>out$form.$j 2>err$form.$j || [ $? = 1 ]
+			cmp out$form.1 out$form.$j
+			cmp err$form.1 err$form.$j
+		done
+	done
+	[ "$(wc -l <err--json.1)" -gt 10 ]
+}
