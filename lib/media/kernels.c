@@ -5,6 +5,7 @@
 #include <string.h>
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -173,7 +174,11 @@ KERNELS(plain, , f16_body)
 
 #if defined(__x86_64__)
 #define AVX2 __attribute__((target("avx2,f16c")))
+#if defined(__clang__) /* has no such switch for one function */
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,f16c")))
+#else
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,f16c,prefer-vector-width=512")))
+#endif
 
 AVX2 static inline void f16_by_f16c(uint16_t *to, const float *from, size_t n)
 {
@@ -186,12 +191,19 @@ AVX2 static inline void f16_by_f16c(uint16_t *to, const float *from, size_t n)
 
 KERNELS(avx2, AVX2, f16_by_f16c)
 KERNELS(avx512, AVX512, f16_by_f16c)
+
+/* __builtin_cpu_supports() of Clang 14 does not know f16c. */
+static bool has_f16c(void)
+{
+	unsigned a, b, c, d;
+	return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
 #endif
 
 const struct td_kernels *td_kernels_at(unsigned i)
 {
 #if defined(__x86_64__)
-	bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
+	bool avx2 = __builtin_cpu_supports("avx2") && has_f16c();
 	bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
 	    __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
 	    __builtin_cpu_supports("avx512dq");
