@@ -6,7 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
+#include "base/outfile.h"
+#include "explain.h"
 #include "out.h"
+#include "plot.h"
 #include "sample.h"
 #include "units.h"
 
@@ -44,43 +48,9 @@ static struct sample_summary summary(const struct benchout_point *point, enum ra
 	return s;
 }
 
-/* All samples of a point added up. */
 static struct pass total(const struct benchout_point *point)
 {
-	struct pass sum = { 0 };
-	for (unsigned i = 0; i < point->n; i++) {
-		const struct pass *p = &point->passes[i];
-		sum.images += p->images;
-		sum.batches += p->batches;
-		sum.seconds += p->seconds;
-		sum.stats.consumer_wait_ns += p->stats.consumer_wait_ns;
-		sum.stats.workers_wait_ns += p->stats.workers_wait_ns;
-		sum.stats.memory_peak = TD_MAX(sum.stats.memory_peak, p->stats.memory_peak);
-		sum.stats.threads = p->stats.threads;
-		sum.stats.prefetch = p->stats.prefetch;
-		sum.stats.n_stages = p->stats.n_stages;
-		for (unsigned k = 0; k < p->stats.n_stages; k++) {
-			const struct tundish_flow_stage *from = &p->stats.stages[k];
-			struct tundish_flow_stage *to = &sum.stats.stages[k];
-			to->name = from->name;
-			to->items += from->items;
-			to->bytes += from->bytes;
-			to->busy_ns += from->busy_ns;
-			to->wait_ns += from->wait_ns;
-		}
-	}
-	return sum;
-}
-
-static double consumer_wait(const struct pass *sum)
-{
-	return sum->seconds > 0 ? (double)sum->stats.consumer_wait_ns / 1e9 / sum->seconds : 0;
-}
-
-static double workers_idle(const struct pass *sum)
-{
-	double all = sum->seconds * sum->stats.threads;
-	return all > 0 ? (double)sum->stats.workers_wait_ns / 1e9 / all : 0;
+	return pass_sum(point->passes, point->n);
 }
 
 static void print_rates(const struct benchout_point *point)
@@ -136,47 +106,80 @@ static void print_one(const struct benchout *out)
 	putchar('\n');
 	print_stages(&sum);
 	printf("\nconsumer waited %.0f %% of the time, workers were idle %.0f %%\n",
-	    100 * consumer_wait(&sum), 100 * workers_idle(&sum));
+	    100 * pass_consumer_wait(&sum), 100 * pass_workers_idle(&sum));
+}
+
+static void sweep_row(struct td_table *t, const struct benchout *out, unsigned point, double best)
+{
+	struct sample_summary s = summary(&out->points[point], RATE_IMAGES);
+	struct pass sum = total(&out->points[point]);
+	for (unsigned k = 0; k < out->sweeps->n; k++) {
+		const char *value = sweeps_value(out->sweeps, point, k);
+		out_cell(t, "%s", value ? value : "-");
+	}
+	out_cell(t, "%.1f", s.median);
+	out_cell(t, "%.1f", s.min);
+	out_cell(t, "%.1f", s.max);
+	out_cell(t, "%.1f %%", 100 * s.spread);
+	out_cell(t, "%.3f", best > 0 ? s.median / best : 0);
+	out_cell(t, "%.1f", summary(&out->points[point], RATE_READ).median);
+	out_cell(t, "%.0f %%", 100 * pass_consumer_wait(&sum));
+	out_cell(t, "%.0f %%", 100 * pass_workers_idle(&sum));
 }
 
 static void print_sweep(const struct benchout *out)
 {
-	struct td_table t = { .columns = 9, .align = "rrrrrrrrr" };
 	static const char *const heads[] = { "images/s", "min", "max", "spread", "of best",
 		"MB/s read", "consumer waited", "workers idle" };
-	double best = 0;
-	for (unsigned i = 0; i < out->n_points; i++)
-		best = TD_MAX(best, summary(&out->points[i], RATE_IMAGES).median);
-	out_cell(&t, "%s", out->sweep);
+	struct td_table t = { .columns = out->sweeps->n + TD_COUNT(heads),
+		.align = "rrrrrrrrrrrrrrrr" };
+	double best = summary(&out->points[benchout_best(out)], RATE_IMAGES).median;
+	for (unsigned k = 0; k < out->sweeps->n; k++)
+		out_cell(&t, "%s", out->sweeps->list[k].name);
 	for (unsigned i = 0; i < TD_COUNT(heads); i++)
 		out_cell(&t, "%s", heads[i]);
-	for (unsigned i = 0; i < out->n_points; i++) {
-		struct sample_summary s = summary(&out->points[i], RATE_IMAGES);
-		struct pass sum = total(&out->points[i]);
-		out_cell(&t, "%s", out->points[i].value);
-		out_cell(&t, "%.1f", s.median);
-		out_cell(&t, "%.1f", s.min);
-		out_cell(&t, "%.1f", s.max);
-		out_cell(&t, "%.1f %%", 100 * s.spread);
-		out_cell(&t, "%.3f", best > 0 ? s.median / best : 0);
-		out_cell(&t, "%.1f", summary(&out->points[i], RATE_READ).median);
-		out_cell(&t, "%.0f %%", 100 * consumer_wait(&sum));
-		out_cell(&t, "%.0f %%", 100 * workers_idle(&sum));
-	}
+	for (unsigned i = 0; i < out->sweeps->points; i++)
+		sweep_row(&t, out, i, best);
 	out_table(&t, stdout);
+}
+
+/* Of the best setting. */
+static void print_explain(const struct benchout *out)
+{
+	struct pass sum = total(&out->points[benchout_best(out)]);
+	struct explain e;
+	explain_pass(&e, &sum, tundish_usable_cores());
+	printf("\nbottleneck: %s (%.0f %% of the %s)\n", e.bottleneck, 100 * e.share,
+	    e.kind == EXPLAIN_CPU ? "CPU time" : e.kind == EXPLAIN_CONSUMER ? "time" : "threads' time");
+	for (unsigned i = 0; i < e.n_gains && i < 4; i++)
+		printf("  up to %.2f times as fast if %s\n", e.gains[i].factor, e.gains[i].what);
+	if (e.kind == EXPLAIN_CONSUMER)
+		printf("  the pipeline keeps up; a faster one would gain nothing\n");
 }
 
 void benchout_text(const struct benchout *out)
 {
 	unsigned outliers = 0;
-	if (out->sweep)
+	if (out->sweeps->n)
 		print_sweep(out);
 	else
 		print_one(out);
-	for (unsigned i = 0; i < out->n_points; i++)
+	if (out->explain)
+		print_explain(out);
+	for (unsigned i = 0; i < out->sweeps->points; i++)
 		outliers += summary(&out->points[i], RATE_IMAGES).outliers;
 	if (outliers)
 		printf("\n%u samples are far off the others: something else was running here\n", outliers);
+}
+
+unsigned benchout_best(const struct benchout *out)
+{
+	unsigned best = 0;
+	for (unsigned i = 1; i < out->sweeps->points; i++)
+		if (summary(&out->points[i], RATE_IMAGES).median >
+		    summary(&out->points[best], RATE_IMAGES).median)
+			best = i;
+	return best;
 }
 
 static json_t *rate_json(const struct benchout_point *point, enum rate rate)
@@ -210,37 +213,132 @@ static json_t *stages_json(const struct pass *sum)
 	return list;
 }
 
-static json_t *point_json(const struct benchout *out, const struct benchout_point *point)
+static json_t *settings_json(const struct benchout *out, unsigned point)
 {
+	json_t *o = json_object();
+	for (unsigned k = 0; k < out->sweeps->n; k++) {
+		const char *value = sweeps_value(out->sweeps, point, k);
+		if (value)
+			out_set_text(o, out->sweeps->list[k].name, value);
+	}
+	return o;
+}
+
+static json_t *explain_json(const struct pass *sum)
+{
+	struct explain e;
+	json_t *o = json_object(), *gains = json_array();
+	explain_pass(&e, sum, tundish_usable_cores());
+	out_set_text(o, "kind", explain_kind_name(e.kind));
+	out_set_text(o, "bottleneck", e.bottleneck);
+	out_set(o, "share", json_real(e.share));
+	for (unsigned i = 0; i < e.n_gains; i++) {
+		json_t *gain = json_object();
+		out_set_text(gain, "if", e.gains[i].what);
+		out_set(gain, "factor", json_real(e.gains[i].factor));
+		json_array_append_new(gains, gain);
+	}
+	out_set(o, "gains", gains);
+	return o;
+}
+
+static json_t *point_json(const struct benchout *out, unsigned i)
+{
+	const struct benchout_point *point = &out->points[i];
 	struct pass sum = total(point);
 	json_t *o = json_object();
-	if (out->sweep)
-		out_set_text(o, out->sweep, point->value);
+	out_set(o, "settings", settings_json(out, i));
 	out_set_count(o, "images", sum.images);
 	out_set(o, "seconds", json_real(sum.seconds));
 	out_set(o, "images_per_s", rate_json(point, RATE_IMAGES));
 	out_set(o, "read_mb_per_s", rate_json(point, RATE_READ));
 	out_set(o, "delivered_mb_per_s", rate_json(point, RATE_DELIVERED));
 	out_set(o, "stages", stages_json(&sum));
-	out_set(o, "consumer_wait", json_real(consumer_wait(&sum)));
-	out_set(o, "workers_idle", json_real(workers_idle(&sum)));
+	out_set(o, "consumer_wait", json_real(pass_consumer_wait(&sum)));
+	out_set(o, "workers_idle", json_real(pass_workers_idle(&sum)));
 	out_set_count(o, "threads_used", sum.stats.threads);
 	out_set_count(o, "prefetch_used", sum.stats.prefetch);
 	out_set_count(o, "memory_peak_bytes", sum.stats.memory_peak);
+	if (out->explain)
+		out_set(o, "explain", explain_json(&sum));
+	return o;
+}
+
+static json_t *head_json(const struct benchout *out)
+{
+	json_t *o = json_object();
+	out_set_text(o, "ops", out->ops ? out->ops : "decode");
+	out_set_count(o, "batch", out->batch);
+	out_set_count(o, "warmup", out->warmup);
+	out_set_count(o, "repeat", out->repeat);
 	return o;
 }
 
 void benchout_json(const struct benchout *out)
 {
-	json_t *o = json_object(), *points = json_array();
-	out_set_text(o, "ops", out->ops ? out->ops : "decode");
-	out_set_count(o, "batch", out->batch);
-	out_set_count(o, "warmup", out->warmup);
-	out_set_count(o, "repeat", out->repeat);
-	if (out->sweep)
-		out_set_text(o, "sweep", out->sweep);
-	for (unsigned i = 0; i < out->n_points; i++)
-		json_array_append_new(points, point_json(out, &out->points[i]));
+	json_t *o = head_json(out), *points = json_array();
+	for (unsigned i = 0; i < out->sweeps->points; i++)
+		json_array_append_new(points, point_json(out, i));
 	out_set(o, "points", points);
+	out_set_count(o, "best", benchout_best(out));
 	out_json(o);
+}
+
+int benchout_save(const struct benchout *out, const char *path, struct tundish_error *error)
+{
+	json_t *o = head_json(out);
+	out_set(o, "best", point_json(out, benchout_best(out)));
+	char *text = json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+	json_decref(o);
+	if (!text)
+		return td_err_memory(error);
+	int rc = td_write_file(path, text, strlen(text), error);
+	free(text);
+	return rc;
+}
+
+/* The data block of the plot: a line for each setting, or for each stage. */
+static bool plot_data(const struct benchout *out, struct td_buf *script)
+{
+	if (out->sweeps->n == 0) {
+		struct pass sum = total(&out->points[0]);
+		for (unsigned i = 0; i < sum.stats.n_stages; i++)
+			if (!td_buf_printf(script, "\"%s\" %g\n", sum.stats.stages[i].name,
+				(double)sum.stats.stages[i].busy_ns / 1e9))
+				return false;
+		return true;
+	}
+	for (unsigned i = 0; i < out->sweeps->points; i++) {
+		struct sample_summary s = summary(&out->points[i], RATE_IMAGES);
+		bool ok = td_buf_printf(script, "\"");
+		for (unsigned k = 0, shown = 0; ok && k < out->sweeps->n; k++) {
+			const char *value = sweeps_value(out->sweeps, i, k);
+			if (value)
+				ok = td_buf_printf(script, "%s%s=%s", shown++ ? " " : "",
+				    out->sweeps->list[k].name, value);
+		}
+		if (!ok || !td_buf_printf(script, "\" %g %g %g\n", s.median, s.min, s.max))
+			return false;
+	}
+	return true;
+}
+
+int benchout_plot(const struct benchout *out, const char *path, struct tundish_error *error)
+{
+	static const char sweep[] =
+	    "set ylabel 'images/s'\nset yrange [0:*]\nset xtics rotate by -30\nset grid y\n"
+	    "plot $d using 0:2:3:4:xtic(1) with yerrorbars pt 7 notitle, "
+	    "$d using 0:2 with lines notitle\n";
+	static const char stages[] =
+	    "set ylabel 'busy seconds'\nset yrange [0:*]\nset style fill solid .5\nset boxwidth .6\n"
+	    "set grid y\nplot $d using 0:2:xtic(1) with boxes notitle\n";
+	struct td_buf script = { 0 };
+	int rc;
+	if (td_buf_printf(&script, "$d << EOD\n") && plot_data(out, &script) &&
+	    td_buf_printf(&script, "EOD\n%s", out->sweeps->n ? sweep : stages))
+		rc = plot_draw(path, (const char *)script.data, error);
+	else
+		rc = td_err_memory(error);
+	td_buf_free(&script);
+	return rc;
 }

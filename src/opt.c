@@ -145,6 +145,14 @@ static int set_integer(const struct cmd *cmd, const struct opt *o, void *field, 
 	return 0;
 }
 
+static int add_item(const struct cmd *cmd, const struct opt *o, struct opt_list *list, const char *text)
+{
+	if (list->n == OPT_LIST_MAX)
+		return bad_value(cmd, o, text, "is given too often");
+	list->items[list->n++] = text;
+	return 0;
+}
+
 static int set_value(const struct cmd *cmd, const struct opt *o, void *base, const char *text)
 {
 	void *field = (char *)base + o->offset;
@@ -157,6 +165,8 @@ static int set_value(const struct cmd *cmd, const struct opt *o, void *base, con
 			return bad_value(cmd, o, text, "must not be empty");
 		*(const char **)field = text;
 		return 0;
+	case OPT_LIST:
+		return add_item(cmd, o, field, text);
 	case OPT_CHOICE:
 		return set_choice(cmd, o, field, text);
 	default:

@@ -13,6 +13,14 @@ enum opt_type {
 	OPT_NUMBER, /* a whole number from min to max; any integer type */
 	OPT_SIZE,   /* the same with K, M, G, T behind it; uint64_t */
 	OPT_CHOICE, /* one of `choices`; int */
+	OPT_LIST,   /* may be given several times; struct opt_list */
+};
+
+#define OPT_LIST_MAX 8
+
+struct opt_list {
+	const char *items[OPT_LIST_MAX];
+	unsigned n;
 };
 
 struct opt_choice {
@@ -43,6 +51,7 @@ struct opt {
 	{ n, l, OPT_NUMBER, OPT_FIELD_(s, f), .min = lo, .max = hi, .word = w, .word_value = v }
 #define OPT_SIZE(n, l, s, f, lo, hi) { n, l, OPT_SIZE, OPT_FIELD_(s, f), .min = lo, .max = hi }
 #define OPT_CHOICE(n, l, s, f, c) { n, l, OPT_CHOICE, OPT_FIELD_(s, f), .choices = c }
+#define OPT_LIST(n, l, s, f) { n, l, OPT_LIST, OPT_FIELD_(s, f) }
 #define OPT_END { NULL }
 
 /* The shared options: their values, and which of them a command takes. Each

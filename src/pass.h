@@ -10,6 +10,19 @@ struct pass {
 	struct tundish_flow_stats stats;
 };
 
-/* Opens the flow and takes batches to its end, or for `seconds` if that comes first. */
-int pass_run(const struct tundish_flow_options *options, double seconds, struct pass *ret_pass,
-    struct tundish_error *ret_error);
+/* How the consumer behaves. */
+struct pass_limits {
+	double seconds; /* it has enough after that time */
+	double step_ms; /* it works that long with each batch, as a training step does */
+};
+
+/* Opens the flow and takes batches to its end, or to the limit. */
+int pass_run(const struct tundish_flow_options *options, const struct pass_limits *limits,
+    struct pass *ret_pass, struct tundish_error *ret_error);
+
+/* Adds up what several passes did; the numbers that are no sums come from the last. */
+struct pass pass_sum(const struct pass *passes, unsigned n);
+
+/* Parts of the time, from 0 to 1. */
+double pass_consumer_wait(const struct pass *pass);
+double pass_workers_idle(const struct pass *pass);
