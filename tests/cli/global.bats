@@ -95,3 +95,46 @@ load lib.bash
 	run_split 3 count --error-log nowhere/log.json x
 	holds "$stderr" "nowhere/log.json"
 }
+
+@test "binary data are not written to a terminal" {
+	records a.tfrecord 0 3
+	for args in "feed a.tfrecord" "feed --to raw a.tfrecord" "convert -o - ." "shard -o - a.tfrecord"; do
+		# shellcheck disable=SC2086
+		run -2 on_terminal seen "$TUNDISH" $args
+		holds "$(cat seen)" "terminal"
+	done
+	same "$(ls)" $'a.tfrecord\nseen'
+}
+
+@test "progress is shown on a terminal and wiped away" {
+	mkdir set
+	for i in 0 1 2 3; do
+		records set/a-0000$i-of-00004 0 5
+	done
+	run -0 on_terminal seen "$TUNDISH" count set
+	same "$(tr -d '\r' <seen | tail -n 1)" 20
+}
+
+@test "the same message on a terminal and away from it" {
+	run -3 on_terminal seen "$TUNDISH" count nowhere
+	run_split 3 count nowhere
+	same "$(tr -d '\r' <seen)" "$stderr"
+}
+
+@test "SIGINT and SIGTERM end the program by that signal" {
+	mkfifo pipe
+	for signal in INT TERM; do
+		run -0 --separate-stderr env SIGNAL=$signal python3 - <<'PY'
+import os, signal, subprocess, time
+number = getattr(signal, "SIG" + os.environ["SIGNAL"])
+p = subprocess.Popen([os.environ["TUNDISH"], "count", "-"], stdin=subprocess.PIPE,
+                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+time.sleep(.2)
+p.send_signal(number)
+p.stdin.close()
+p.wait(10)
+print(p.returncode == -number)
+PY
+		same "$output" True
+	done
+}

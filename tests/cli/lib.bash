@@ -81,3 +81,16 @@ status = pty.spawn(sys.argv[2:], read, lambda fd: b"")
 sys.exit(os.waitstatus_to_exitcode(status))
 PY
 }
+
+# records FILE FIRST COUNT [BYTES]: makes a record file
+records() {
+	python3 "$BATS_TEST_DIRNAME/mkrecords.py" "$@"
+}
+
+# json EXPRESSION: a Python expression about the JSON object `j` in $output must hold
+json() {
+	python3 -c 'import json, sys; j = json.loads(sys.argv[1]); sys.exit(not eval(sys.argv[2]))' "$output" "$1" || {
+		printf 'does not hold: %s\nin: %s\n' "$1" "$output"
+		return 1
+	}
+}

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# tundish inspect: text, JSON, one record, exit codes.
+load lib.bash
+
+@test "text for people and JSON for machines" {
+	records a.tfrecord 0 9
+	run_split 0 inspect a.tfrecord
+	holds "$output" "label"
+	same "$stderr" ""
+	run_split 0 inspect --json a.tfrecord
+	json 'isinstance(j, dict)'
+}
+
+@test "--record prints one record" {
+	records a.tfrecord 0 9
+	run_split 0 inspect --record 4 a.tfrecord
+	holds "$output" "label"
+	run_split 0 inspect --record 4 --json a.tfrecord
+	json 'isinstance(j, dict)'
+}
+
+@test "a record that is not there is told" {
+	records a.tfrecord 0 9
+	run --separate-stderr tundish inspect --record 9 a.tfrecord
+	[ "$status" -ne 0 ]
+	holds "$stderr" "no record 9"
+}
+
+@test "damage is exit 1, the good records are surveyed" {
+	records a.tfrecord 0 9
+	printf X | dd of=a.tfrecord bs=1 seek=300 conv=notrunc status=none
+	run_split 1 inspect a.tfrecord
+	holds "$stderr" "a.tfrecord: record "
+	holds "$output" "label"
+}
+
+@test "standard input" {
+	records a.tfrecord 0 9
+	tundish inspect --json a.tfrecord | sed '/"bytes"/d; s/"a.tfrecord"/"-"/' >file
+	cat a.tfrecord | tundish inspect --json - | sed '/"bytes"/d' >stream
+	diff file stream
+}
