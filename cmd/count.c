@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * tundish count: how many records there are. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "cmds.h"
 #include "out.h"
+#include "units.h"
 
 struct settings {
 	int per_file, verify;
-	const char *by;
+	const char *by, *steps;
 };
 
 static const struct opt options[] = {
 	OPT_FLAG("per-file", 0, struct settings, per_file, 1),
 	OPT_STRING("by", 0, struct settings, by),
 	OPT_FLAG("verify", 0, struct settings, verify, 1),
+	OPT_STRING("steps", 0, struct settings, steps),
 	OPT_END,
 };
 
@@ -31,6 +34,55 @@ static void init(struct call *call)
 	call->shared.crc = o.crc;
 	call->shared.input_compression = o.compression;
 	call->shared.max_record = o.max_record_bytes;
+}
+
+/* Of --steps: how an epoch is cut into batches. */
+struct steps {
+	uint64_t batch, world;
+	bool drop;
+};
+
+static bool parse_part(struct steps *steps, const char *part)
+{
+	if (!strcmp(part, "drop")) {
+		steps->drop = true;
+		return true;
+	}
+	if (!strncmp(part, "batch=", 6))
+		return units_parse_number(part + 6, &steps->batch, NULL) && steps->batch;
+	if (!strncmp(part, "world=", 6))
+		return units_parse_number(part + 6, &steps->world, NULL) && steps->world;
+	return false;
+}
+
+/* "batch=64[,world=8][,drop]"; nothing to do without --steps. 0 or EXIT_USAGE. */
+static int parse_steps(struct call *call, struct steps *steps)
+{
+	const struct settings *s = call->settings;
+	char text[128], *rest = NULL;
+	*steps = (struct steps){ .world = 1 };
+	if (!s->steps)
+		return 0;
+	bool ok = strlen(s->steps) < sizeof text;
+	if (ok)
+		strcpy(text, s->steps);
+	for (char *part = ok ? strtok_r(text, ",", &rest) : NULL; part; part = strtok_r(NULL, ",", &rest))
+		ok &= parse_part(steps, part);
+	if (ok && steps->batch)
+		return 0;
+	return report_error(&call->report, EXIT_USAGE,
+	    "count: --steps %s: must be batch=N[,world=N][,drop]", TD_ESC(s->steps));
+}
+
+static uint64_t divide(uint64_t n, uint64_t by, bool up)
+{
+	return n / by + (up && n % by);
+}
+
+/* Batches of an epoch on the rank that has most of them; with `drop`, on each rank. */
+static uint64_t count_steps(const struct steps *steps, uint64_t records)
+{
+	return divide(divide(records, steps->world, !steps->drop), steps->batch, !steps->drop);
 }
 
 static json_t *files_json(const struct tundish_count *count)
@@ -64,7 +116,8 @@ static json_t *values_json(const struct tundish_count *count, const char *featur
 	return by;
 }
 
-static void print_json(const struct call *call, const struct tundish_count *count, int crc)
+static void print_json(const struct call *call, const struct tundish_count *count, int crc,
+    const struct steps *steps)
 {
 	const struct settings *s = call->settings;
 	json_t *o = json_object();
@@ -72,6 +125,8 @@ static void print_json(const struct call *call, const struct tundish_count *coun
 	out_set_count(o, "faults", count->faults);
 	out_set_count(o, "bytes", count->bytes);
 	out_set_text(o, "checked", checked[crc]);
+	if (s->steps)
+		out_set_count(o, "steps", count_steps(steps, count->records));
 	if (s->per_file)
 		out_set(o, "files", files_json(count));
 	if (s->by)
@@ -79,7 +134,8 @@ static void print_json(const struct call *call, const struct tundish_count *coun
 	out_json(o);
 }
 
-static void print_text(struct call *call, const struct tundish_count *count)
+static void print_text(struct call *call, const struct tundish_count *count,
+    const struct steps *steps)
 {
 	const struct settings *s = call->settings;
 	for (size_t i = 0; s->per_file && i < count->n_files; i++) {
@@ -89,7 +145,7 @@ static void print_text(struct call *call, const struct tundish_count *count)
 	}
 	for (size_t i = 0; s->by && i < count->n_values; i++)
 		printf("%" PRIu64 "\t%s\n", count->values[i].records, count->values[i].value);
-	printf("%" PRIu64 "\n", count->records);
+	printf("%" PRIu64 "\n", s->steps ? count_steps(steps, count->records) : count->records);
 	if (s->by && count->without_value)
 		report_say(&call->report, "%" PRIu64 " records have no feature %s",
 		    count->without_value, TD_ESC(s->by));
@@ -102,7 +158,8 @@ static int run(struct call *call)
 	struct tundish_count *count;
 	struct tundish_error error = { 0 };
 	tundish_count_options_init(&o);
-	if (call_needs_paths(call))
+	struct steps steps;
+	if (call_needs_paths(call) || parse_steps(call, &steps))
 		return EXIT_USAGE;
 	o.paths = call->paths;
 	o.n_paths = call->n_paths;
@@ -118,9 +175,9 @@ static int run(struct call *call)
 	if (rc < 0)
 		return report_failure(&call->report, rc, &error);
 	if (call->shared.json)
-		print_json(call, count, o.crc);
+		print_json(call, count, o.crc, &steps);
 	else
-		print_text(call, count);
+		print_text(call, count, &steps);
 	int code = count->faults ? EXIT_BAD_DATA : EXIT_FINE;
 	tundish_count_free(count);
 	return code;

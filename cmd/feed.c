@@ -39,8 +39,9 @@ static int pump(struct call *call, struct tundish_flow *flow, struct tundish_fee
 	const struct settings *s = call->settings;
 	struct tundish_batch batch;
 	struct tundish_progress now = { 0 };
-	if (s->o.epochs != UINT64_MAX)
-		now.items_total = tundish_flow_records(flow) * s->o.epochs;
+	/* stays 0 where it is unknown or without end */
+	if (td_mul_overflow(tundish_flow_records(flow), s->o.epochs, &now.items_total))
+		now.items_total = 0;
 	for (int rc; (rc = tundish_flow_next(flow, &batch, error)) != 0;) {
 		if (rc < 0)
 			return rc;

@@ -176,7 +176,8 @@ int main(int argc, char **argv)
 	}
 	sig_init();
 	int code = close_stdout(dispatch(argc, argv));
-	if (code == EXIT_STOPPED && sig_asked())
+	/* also where the run came to its end: its input may have ended by the same signal */
+	if (sig_asked())
 		sig_die(sig_asked());
 	if (code == EXIT_CLOSED)
 		sig_die(SIGPIPE);

@@ -103,3 +103,17 @@ make_set() {
 	run_split 0 count --progress a.tfrecord
 	same "$output" 10
 }
+
+@test "--steps counts the batches of an epoch" {
+	records a.tfrecord 0 23
+	same "$(tundish count --steps batch=4 a.tfrecord)" 6
+	same "$(tundish count --steps batch=4,drop a.tfrecord)" 5
+	same "$(tundish count --steps batch=2,world=4 a.tfrecord)" 3
+	same "$(tundish count --steps batch=2,world=4,drop a.tfrecord)" 2
+	run_split 0 count --json --steps batch=23 a.tfrecord
+	json 'j["steps"] == 1 and j["records"] == 23'
+	for wrong in batch=0 4 batch world=2 batch=4,world=0 batch=4,drip batch=-1; do
+		run_split 2 count --steps $wrong a.tfrecord
+		holds "$stderr" "--steps $wrong: must be"
+	done
+}

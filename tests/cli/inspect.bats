@@ -40,3 +40,15 @@ load lib.bash
 	cat a.tfrecord | tundish inspect --json - | sed '/"bytes"/d' >stream
 	diff file stream
 }
+
+@test "parts of the text" {
+	records a.tfrecord 0 9
+	run_split 0 inspect --schema a.tfrecord
+	holds "$output" "int64"
+	[[ $output != *"classes in"* ]]
+	records b.tfrecord 9 9
+	run_split 0 inspect --classes --per-file a.tfrecord b.tfrecord
+	holds "$output" "classes in label: 3"
+	holds "$output" "b.tfrecord"
+	[[ $output != *"int64"* ]]
+}

@@ -90,7 +90,7 @@ records() {
 # json EXPRESSION: a Python expression about the JSON object `j` in $output must hold
 json() {
 	python3 -c 'import json, sys; j = json.loads(sys.argv[1]); sys.exit(not eval(sys.argv[2]))' "$output" "$1" || {
-		printf 'does not hold: %s\nin: %s\n' "$1" "$output"
+		printf 'does not hold: %s\nof: %s\n' "$1" "$output"
 		return 1
 	}
 }
