@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Raw bytes of a record file: a regular file by pread, or a stream. */
 #pragma once
-#include <stdbool.h>
-#include <sys/types.h>
-
-#include "base/attr.h"
-#include "tundish.h"
-
-#define TD_SIZE_UNKNOWN UINT64_MAX
+#include "window.h"
 
 struct td_input {
 	int fd;

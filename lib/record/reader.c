@@ -8,15 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
-#include "damage.h"
 #include "base/err.h"
+#include "damage.h"
 #include "foreign.h"
 #include "frame.h"
 #include "input.h"
+#include "unpack.h"
 
-#define WINDOW_MIN ((size_t)256 << 10)
-#define WINDOW_MAX ((size_t)4 << 20)
+#define CHUNK TD_WINDOW_MIN
 /* Behind records over this, a walk reads the next header alone. */
 #define WALK_LARGE 4096
 /* Payload bytes that may be checked in vain before frames need a good neighbour;
@@ -29,16 +28,19 @@ struct tundish_reader {
 	struct tundish_reader_options o;
 	char *path;
 	int compression;
-	struct td_buf window; /* bytes from `base` on; window.len of them are there */
-	size_t at;	      /* where the next frame starts in it */
-	uint64_t base;	      /* offset of the window in the decompressed file */
-	bool ended;	      /* there is nothing behind the window */
-	uint64_t number;      /* of the next record */
+	struct td_window raw;	  /* over a compressed file */
+	struct td_unpack *unpack; /* NULL: not compressed */
+	struct td_window w;	  /* over the frames; its place is the next one */
+	struct td_break broken;	  /* why w ends, where decompression goes on behind it */
+	uint64_t number;	  /* of the next record */
 	uint64_t faults;
 	uint64_t vain;	      /* payload bytes whose checksum failed */
 	size_t chunk;	      /* what a walk reads at a time */
 	struct tundish_error error; /* sticky */
 };
+
+/* What functions that look at a frame return for one that is not good. */
+#define DAMAGED 2
 
 /* Something wrong at the current place, not reported yet. */
 struct damage {
@@ -50,91 +52,39 @@ struct damage {
 
 static uint64_t offset(const struct tundish_reader *r)
 {
-	return r->base + r->at;
+	return td_window_offset(&r->w);
 }
 
 static size_t have(const struct tundish_reader *r)
 {
-	return r->window.len - r->at;
+	return td_window_have(&r->w);
 }
 
 static const uint8_t *here(const struct tundish_reader *r)
 {
-	return r->window.data + r->at;
+	return td_window_here(&r->w);
 }
 
-/* Bytes of the file from here on, where that is known. */
-static uint64_t rest(const struct tundish_reader *r)
+static int fill(struct tundish_reader *r, uint64_t want, size_t chunk, struct tundish_error *e)
 {
-	if (r->in.size == TD_SIZE_UNKNOWN || r->compression != TUNDISH_NONE)
-		return r->ended ? have(r) : TD_SIZE_UNKNOWN;
-	return r->in.size - TD_MIN(r->in.size, offset(r));
+	return td_window_fill(&r->w, want, chunk, e);
 }
 
 static bool seekable(const struct tundish_reader *r)
 {
-	return r->in.size != TD_SIZE_UNKNOWN && r->compression == TUNDISH_NONE;
+	return !r->unpack && r->w.size != TD_SIZE_UNKNOWN;
 }
 
-/* ---- the window ---- */
-
-/* Room behind the window's bytes. It grows as bytes really arrive: `want` may come
- * from a forged length. */
-static int make_room(struct tundish_reader *r, uint64_t want, struct tundish_error *e)
+static ssize_t read_input(void *ctx, uint64_t at, void *out, size_t bytes, struct tundish_error *e)
 {
-	struct td_buf *w = &r->window;
-	if (w->data && w->len < w->cap && (r->at == 0 || r->at + want <= w->cap))
-		return 0;
-	if (r->at > 0) {
-		memmove(w->data, w->data + r->at, have(r));
-		w->len -= r->at;
-		r->base += r->at;
-		r->at = 0;
-	}
-	if (w->data && w->len < w->cap && (want <= w->cap || w->len < w->cap / 2))
-		return 0;
-	uint64_t cap = TD_MAX((uint64_t)w->cap * 2, (uint64_t)WINDOW_MIN);
-	if (rest(r) != TD_SIZE_UNKNOWN)
-		cap = TD_MAX(cap, want);
-	if (cap > SIZE_MAX / 4 || !td_buf_reserve(w, (size_t)cap - w->len))
-		return td_err_memory(e);
-	return 0;
+	return td_input_read(&((struct tundish_reader *)ctx)->in, at, out, bytes, e);
 }
 
-/* Makes `want` bytes lie at here(), or as many as there are: have() tells. Reads at
- * least `chunk` bytes at a time where it reads. */
-static int fill(struct tundish_reader *r, uint64_t want, size_t chunk, struct tundish_error *e)
+static ssize_t read_unpacked(void *ctx, uint64_t at, void *out, size_t bytes, struct tundish_error *e)
 {
-	while (have(r) < want && !r->ended) {
-		int rc = make_room(r, want, e);
-		if (rc < 0)
-			return rc;
-		struct td_buf *w = &r->window;
-		size_t room = TD_MIN(w->cap - w->len, (size_t)TD_MAX(want - have(r), (uint64_t)chunk));
-		ssize_t n = td_input_read(&r->in, r->base + w->len, w->data + w->len, room, e);
-		if (n < 0)
-			return (int)n;
-		r->ended = n == 0;
-		w->len += (size_t)n;
-	}
-	return 0;
-}
-
-static void forget(struct tundish_reader *r, uint64_t to)
-{
-	r->base = to;
-	r->at = r->window.len = 0;
-	r->ended = false;
-}
-
-/* Moves to a place ahead; only seekable files leave out what lies between. */
-static void skip_to(struct tundish_reader *r, uint64_t to)
-{
-	if (to - r->base <= r->window.len) {
-		r->at = (size_t)(to - r->base);
-		return;
-	}
-	forget(r, to);
+	struct tundish_reader *r = ctx;
+	(void)at;
+	return td_unpack_read(r->unpack, out, bytes, &r->broken, e);
 }
 
 /* ---- errors and faults ---- */
@@ -156,17 +106,26 @@ static void td_printf_like(3, 4) set(struct damage *d, int code, const char *fmt
 	d->code = code;
 }
 
-static void set_truncated(struct damage *d, uint64_t present, uint64_t bytes)
+/* The length of a frame; it may come from a forged header. */
+static uint64_t whole(uint64_t bytes)
 {
-	set(d, TUNDISH_E_TRUNCATED, "truncated (%" PRIu64 " of %" PRIu64 " bytes present)", present,
-	    bytes > UINT64_MAX - TD_FRAME_EXTRA ? bytes : bytes + TD_FRAME_EXTRA);
+	return bytes > UINT64_MAX - TD_FRAME_EXTRA ? bytes : bytes + TD_FRAME_EXTRA;
+}
+
+/* `present` bytes are there of a frame of `bytes`, or, if that is 0, of its header. */
+static int truncated(const struct tundish_reader *r, struct damage *d, uint64_t present, uint64_t bytes)
+{
+	const struct td_break *b = &r->broken;
+	set(d, b->code ? b->code : TUNDISH_E_TRUNCATED,
+	    "truncated%s (%" PRIu64 " of %" PRIu64 " bytes present)%s%s", bytes ? "" : " in its header",
+	    present, bytes ? bytes : TD_FRAME_HEADER, b->code ? ": " : "", b->code ? b->text : "");
+	return DAMAGED;
 }
 
 /* ---- frames ---- */
 
 /* The frame at the current place: 1 and its payload's length, 0 at the end, DAMAGED
  * and what is wrong, or negative. */
-#define DAMAGED 2
 static int look(struct tundish_reader *r, size_t chunk, uint64_t *ret_bytes, struct damage *d,
     struct tundish_error *e)
 {
@@ -175,24 +134,23 @@ static int look(struct tundish_reader *r, size_t chunk, uint64_t *ret_bytes, str
 		return rc;
 	size_t n = have(r);
 	*d = (struct damage){ 0 };
-	if (n == 0)
-		return 0;
-	if (n < TD_FRAME_HEADER) {
-		set(d, TUNDISH_E_TRUNCATED, "truncated in its header (%zu of %d bytes present)", n,
-		    TD_FRAME_HEADER);
+	if (n == 0 && r->broken.code) {
+		set(d, r->broken.code, "%s", r->broken.text);
 		return DAMAGED;
 	}
+	if (n == 0)
+		return 0;
+	if (n < TD_FRAME_HEADER)
+		return truncated(r, d, n, 0);
 	const uint8_t *header = here(r);
-	uint64_t bytes = td_le64(header), all = rest(r);
+	uint64_t bytes = td_le64(header), all = td_window_rest(&r->w);
 	if (r->o.crc != TUNDISH_CRC_OFF && !td_frame_length_ok(header)) {
 		set(d, TUNDISH_E_CORRUPT, "%s", td_crc_reason(true, header, 8, td_le32(header + 8)));
 		d->vague = true;
 		return DAMAGED;
 	}
-	if (all != TD_SIZE_UNKNOWN && (all < TD_FRAME_EXTRA || bytes > all - TD_FRAME_EXTRA)) {
-		set_truncated(d, all, bytes);
-		return DAMAGED;
-	}
+	if (all != TD_SIZE_UNKNOWN && (all < TD_FRAME_EXTRA || bytes > all - TD_FRAME_EXTRA))
+		return truncated(r, d, all, whole(bytes));
 	if (bytes > r->o.max_record_bytes) {
 		set(d, TUNDISH_E_LIMIT, "record of %" PRIu64 " bytes; the limit is %" PRIu64, bytes,
 		    r->o.max_record_bytes);
@@ -208,7 +166,7 @@ static int look(struct tundish_reader *r, size_t chunk, uint64_t *ret_bytes, str
 static int good_neighbour(struct tundish_reader *r, uint64_t skip, struct tundish_error *e)
 {
 	uint8_t header[TD_FRAME_HEADER];
-	uint64_t all = rest(r);
+	uint64_t all = td_window_rest(&r->w);
 	if (all != TD_SIZE_UNKNOWN && skip >= all)
 		return skip == all;
 	if (have(r) < skip + TD_FRAME_HEADER && seekable(r)) {
@@ -222,7 +180,7 @@ static int good_neighbour(struct tundish_reader *r, uint64_t skip, struct tundis
 		}
 		return td_frame_length_ok(header);
 	}
-	int rc = fill(r, skip + TD_FRAME_HEADER, WINDOW_MIN, e);
+	int rc = fill(r, skip + TD_FRAME_HEADER, CHUNK, e);
 	if (rc < 0)
 		return rc;
 	if (have(r) < skip + TD_FRAME_HEADER)
@@ -233,7 +191,7 @@ static int good_neighbour(struct tundish_reader *r, uint64_t skip, struct tundis
 /* The longest payload that can start here. */
 static uint64_t longest(const struct tundish_reader *r)
 {
-	uint64_t all = rest(r);
+	uint64_t all = td_window_rest(&r->w);
 	return TD_MIN(r->o.max_record_bytes, all < TD_FRAME_EXTRA ? 0 : all - TD_FRAME_EXTRA);
 }
 
@@ -253,12 +211,10 @@ static int payload(struct tundish_reader *r, uint64_t bytes, bool full, struct d
 		set(d, TUNDISH_E_CORRUPT, "the length leads to no other record");
 		return DAMAGED;
 	}
-	if (rc < 0 || (rc = fill(r, all, WINDOW_MIN, e)) < 0)
+	if (rc < 0 || (rc = fill(r, all, CHUNK, e)) < 0)
 		return rc;
-	if (have(r) < all) {
-		set_truncated(d, have(r), bytes);
-		return DAMAGED;
-	}
+	if (have(r) < all)
+		return truncated(r, d, have(r), all);
 	const uint8_t *data = here(r) + TD_FRAME_HEADER;
 	if (!full || td_le32(data + bytes) == td_crc_mask(td_crc32c(0, data, (size_t)bytes)))
 		return 1;
@@ -269,24 +225,23 @@ static int payload(struct tundish_reader *r, uint64_t bytes, bool full, struct d
 	return DAMAGED;
 }
 
-/* Moves to the next place behind this one where length, length checksum and payload
+/* Moves to the next place, from here on, where length, length checksum and payload
  * checksum hold, or to the end. */
-static int resync(struct tundish_reader *r, struct tundish_error *e)
+static int find_frame(struct tundish_reader *r, struct tundish_error *e)
 {
-	r->at++;
 	for (;;) {
-		int rc = fill(r, TD_FRAME_EXTRA, WINDOW_MIN, e);
+		int rc = fill(r, TD_FRAME_EXTRA, CHUNK, e);
 		if (rc < 0)
 			return rc;
-		size_t end = r->window.len;
+		size_t end = r->w.buf.len;
 		if (have(r) < TD_FRAME_EXTRA) {
-			r->at = end;
+			r->w.at = end;
 			return 0;
 		}
-		r->at = td_find_header(r->window.data, r->at, end, longest(r));
-		if (r->at == end) {
+		r->w.at = td_find_header(r->w.buf.data, r->w.at, end, longest(r));
+		if (r->w.at == end) {
 			/* the last bytes may be the beginning of a header */
-			r->at -= TD_FRAME_HEADER - 1;
+			r->w.at -= TD_FRAME_HEADER - 1;
 			continue;
 		}
 		struct damage ignored;
@@ -294,7 +249,20 @@ static int resync(struct tundish_reader *r, struct tundish_error *e)
 		rc = bytes <= longest(r) && may_check(r, bytes) ? payload(r, bytes, true, &ignored, e) : 0;
 		if (rc == 1 || rc < 0)
 			return TD_MIN(rc, 0);
-		r->at++;
+		r->w.at++;
+	}
+}
+
+/* The same from the next byte on, and on behind breaks of the compression. */
+static int resync(struct tundish_reader *r, struct tundish_error *e)
+{
+	r->w.at += have(r) > 0;
+	for (;;) {
+		int rc = find_frame(r, e);
+		if (rc < 0 || have(r) > 0 || !r->broken.code)
+			return rc;
+		r->broken = (struct td_break){ 0 };
+		r->w.ended = false;
 	}
 }
 
@@ -305,7 +273,7 @@ static void report(struct tundish_reader *r, const struct damage *d, struct td_p
 	r->faults++;
 	if (!d->vague)
 		td_fault(l, d->code, at, passed, "%s", d->text);
-	else if (at.offset == 0 && have(r) == 0 && r->ended && strstr(d->text, "mismatch"))
+	else if (at.offset == 0 && have(r) == 0 && r->w.ended && strstr(d->text, "mismatch"))
 		td_fault(l, d->code, at, passed, "not a TFRecord file: no record in it has right "
 		    "checksums");
 	else
@@ -325,7 +293,7 @@ static int recover(struct tundish_reader *r, const struct damage *d, struct tund
 	if (rc < 0)
 		return rc;
 	if (rc > 0)
-		skip_to(r, start + d->skip);
+		td_window_skip_to(&r->w, start + d->skip);
 	else if ((rc = resync(r, e)) < 0)
 		return rc;
 	report(r, d, at, offset(r) - start);
@@ -341,7 +309,7 @@ static int next_frame(struct tundish_reader *r, bool full, uint64_t *ret_bytes,
 {
 	for (;;) {
 		struct damage d;
-		int rc = look(r, WINDOW_MIN, ret_bytes, &d, e);
+		int rc = look(r, CHUNK, ret_bytes, &d, e);
 		if (rc == 1)
 			rc = payload(r, *ret_bytes, full, &d, e);
 		if (rc != DAMAGED)
@@ -393,7 +361,7 @@ int tundish_reader_next(struct tundish_reader *r, struct tundish_record *ret_rec
 		.number = r->number++,
 		.offset = offset(r),
 	};
-	r->at += (size_t)bytes + TD_FRAME_EXTRA;
+	r->w.at += (size_t)bytes + TD_FRAME_EXTRA;
 	return 1;
 }
 
@@ -409,8 +377,8 @@ int td_reader_walk(struct tundish_reader *r, struct td_index_entry *ret, uint64_
 		return finish(r, rc, e);
 	*ret = (struct td_index_entry){ offset(r), bytes + TD_FRAME_EXTRA };
 	*ret_number = r->number++;
-	skip_to(r, ret->offset + ret->bytes);
-	r->chunk = ret->bytes > WALK_LARGE ? TD_FRAME_HEADER : WINDOW_MIN;
+	td_window_skip_to(&r->w, ret->offset + ret->bytes);
+	r->chunk = ret->bytes > WALK_LARGE ? TD_FRAME_HEADER : CHUNK;
 	return 1;
 }
 
@@ -422,10 +390,10 @@ int td_reader_seek(struct tundish_reader *r, uint64_t to, uint64_t number, struc
 	if (!seekable(r))
 		return td_err(e, TUNDISH_E_UNSUPPORTED, "%s: compressed files and streams have no "
 		    "places to go to", TD_ESC(r->path));
-	if (to >= r->base)
-		skip_to(r, to);
+	if (to >= r->w.base)
+		td_window_skip_to(&r->w, to);
 	else
-		forget(r, to);
+		td_window_forget(&r->w, to);
 	r->number = number;
 	return 0;
 }
@@ -478,36 +446,61 @@ static int refuse(struct tundish_reader *r, const char *what, struct tundish_err
 		    "not a TFRecord file: %s", what);
 	td_fault(&r->o.listener, TUNDISH_E_CORRUPT, TD_PLACE(r->path), have(r),
 	    "not a TFRecord file: %s", what);
-	r->at = r->window.len;
-	r->ended = true;
+	r->w.at = r->w.buf.len;
+	r->w.ended = true;
 	return 0;
+}
+
+/* From here on the window is over what the file decompresses to. */
+static int unpack(struct tundish_reader *r, struct tundish_error *e)
+{
+	r->raw = r->w;
+	r->w = (struct td_window){ .size = TD_SIZE_UNKNOWN, .read = read_unpacked, .ctx = r };
+	int rc = td_unpack_open(&r->unpack, r->compression, &r->raw, e);
+	return rc < 0 ? rc : fill(r, TD_FRAME_HEADER, CHUNK, e);
+}
+
+static void compression_notice(struct tundish_reader *r)
+{
+	const struct tundish_listener *l = &r->o.listener;
+	if (r->compression != TUNDISH_NONE || !(ends_with(r->path, ".gz") || ends_with(r->path, ".zz")))
+		return;
+	if (have(r) == 0)
+		td_notice(l, "%s: not gzip data (empty file)", TD_ESC(r->path));
+	else
+		td_notice(l, "%s: is not compressed, though its name says so", TD_ESC(r->path));
+}
+
+static bool good_start(const struct tundish_reader *r)
+{
+	return have(r) >= TD_FRAME_HEADER && td_frame_length_ok(here(r));
 }
 
 /* Looks at the first bytes: compressed, records, or something else. */
 static int recognise(struct tundish_reader *r, struct tundish_error *e)
 {
-	int rc = fill(r, TD_FRAME_HEADER, WINDOW_MIN, e);
+	int rc = fill(r, TD_FRAME_HEADER, CHUNK, e);
+	if (rc == 0 && !good_start(r))
+		rc = fill(r, 512, CHUNK, e);
 	if (rc < 0)
 		return rc;
-	size_t n = have(r);
-	bool zipped_name = ends_with(r->path, ".gz") || ends_with(r->path, ".zz");
-	if (zipped_name && n == 0)
-		td_notice(&r->o.listener, "%s: not gzip data (empty file)", TD_ESC(r->path));
-	if (n == 0)
-		return 0;
-	if (n >= TD_FRAME_HEADER && td_frame_length_ok(here(r))) {
-		if (zipped_name)
-			td_notice(&r->o.listener, "%s: is not compressed, though its name says so",
-			    TD_ESC(r->path));
-		return 0;
+	r->compression = r->o.compression;
+	if (r->compression == TUNDISH_AUTO)
+		r->compression = have(r) == 0 || good_start(r) ? TUNDISH_NONE :
+				 td_unpack_recognise(here(r), have(r));
+	if (r->compression != TUNDISH_NONE && (rc = unpack(r, e)) < 0)
+		return rc;
+	if (have(r) > 0 && !good_start(r)) {
+		if ((rc = fill(r, 512, CHUNK, e)) < 0)
+			return rc;
+		const char *what = td_foreign(here(r), have(r));
+		if (!what && have(r) < TD_FRAME_HEADER && !r->broken.code)
+			what = "too short to hold a record";
+		if (what)
+			return refuse(r, what, e);
 	}
-	rc = fill(r, 512, WINDOW_MIN, e);
-	if (rc < 0)
-		return rc;
-	const char *what = td_foreign(here(r), have(r));
-	if (!what && have(r) < TD_FRAME_HEADER)
-		what = "too short to hold a record";
-	return what ? refuse(r, what, e) : 0;
+	compression_notice(r);
+	return 0;
 }
 
 static int open_input(struct tundish_reader **ret, const struct td_input *in, const char *path,
@@ -520,7 +513,8 @@ static int open_input(struct tundish_reader **ret, const struct td_input *in, co
 	}
 	r->in = *in;
 	r->in.name = r->path;
-	r->chunk = WINDOW_MIN;
+	r->w = (struct td_window){ .size = in->size, .read = read_input, .ctx = r };
+	r->chunk = CHUNK;
 	tundish_reader_options_init(&r->o);
 	if (options)
 		memcpy(&r->o, options, TD_MIN(options->size, sizeof r->o));
@@ -584,7 +578,9 @@ void tundish_reader_close(struct tundish_reader *reader)
 	if (!reader)
 		return;
 	td_input_close(&reader->in);
-	td_buf_free(&reader->window);
+	td_unpack_close(reader->unpack);
+	td_buf_free(&reader->raw.buf);
+	td_buf_free(&reader->w.buf);
 	free(reader->path);
 	free(reader);
 }

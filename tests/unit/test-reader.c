@@ -39,6 +39,13 @@ static const struct want fixtures[] = {
 	{ "fixtures/tfrecord/not-tfrecord.tfrecord", "", 1,
 	    "not-tfrecord.tfrecord: not a TFRecord file: git-lfs pointer: the data was never "
 	    "downloaded\n", 0 },
+	{ "fixtures/tfrecord/all-gzip.tfrecord", "01234567", 0, "", 0 },
+	{ "fixtures/tfrecord/all-zlib.tfrecord", "01234567", 0, "", 0 },
+	{ "fixtures/tfrecord/all-snappy.tfrecord", "01234567", 0, "", 0 },
+	{ "fixtures/tfrecord/gzip-member-per-record.tfrecord", "01234567", 0, "", 0 },
+	{ "fixtures/tfrecord/truncated-gzip.tfrecord", "01234", 1,
+	    "truncated-gzip.tfrecord: record 5 at byte 432: truncated (36227 of 72238 bytes present): "
+	    "compressed data ends early\n", 0 },
 };
 
 static void check_want(const struct want *w, const struct read *all)
@@ -93,6 +100,19 @@ static const struct {
 	    "downloaded\n", 0 },
 	{ "05-not-a-tfrecord/picture.tfrecord", 0,
 	    "picture.tfrecord: not a TFRecord file: JPEG image\n", 0 },
+	{ "06-gzip-no-suffix/part-00000-of-00001.tfrecord", 5, "", 0 },
+	{ "08-zlib-stream/default.tfrecord.zz", 5, "", 0 },
+	{ "08-zlib-stream/flushed-per-record.tfrecord.zz", 5, "", 0 },
+	{ "08-zlib-stream/level1.tfrecord.zz", 5, "", 0 },
+	{ "08-zlib-stream/no-suffix.tfrecord", 5, "", 0 },
+	{ "10-truncated-gzip/bad-gzip-crc.tfrecord.gz", 8,
+	    "bad-gzip-crc.tfrecord.gz: record 8 at byte 17424: gzip checksum mismatch\n", 0 },
+	{ "10-truncated-gzip/cut.tfrecord.gz", 4,
+	    "cut.tfrecord.gz: record 4 at byte 8712: truncated (1585 of 2178 bytes present): compressed "
+	    "data ends early\n", 0 },
+	{ "10-truncated-gzip/no-trailer.tfrecord.gz", 8,
+	    "no-trailer.tfrecord.gz: record 8 at byte 17424: compressed data ends early\n", 0 },
+	{ "11-empty-file/empty.tfrecord.gz", 0, "", 0 },
 	{ "07-plain-named-gz/part-00000-of-00001.tfrecord.gz", 5, "", 0 },
 	{ "11-empty-file/empty.tfrecord", 0, "", 0 },
 	{ "11-empty-file/zero-bytes.tfrecord.gz", 0, "", 0 },
@@ -131,6 +151,60 @@ static void test_cases(void **state)
 		assert_string_equal(FAULTS(&r), cases[i].faults);
 		assert_int_equal(r.rc, 0);
 		assert_int_equal(r.n, cases[i].records);
+		read_free(&r);
+	}
+}
+
+static const struct {
+	const char *path;
+	unsigned records;
+	uint64_t bytes;
+	int compression;
+	const char *faults;
+} formats[] = {
+	{ "grain_morris_sequence_first_5.tfrecord", 5, 25, TUNDISH_NONE, "" },
+	{ "tfx_penguin_eval.tfrecord.gz", 100, 13600, TUNDISH_GZIP, "" },
+	{ "made/bad_len_crc_rec2.tfrecord", 4, 44593, TUNDISH_NONE,
+	    "bad_len_crc_rec2.tfrecord: record 2 at byte 9890: length checksum mismatch, 5570 bytes "
+	    "passed over\n" },
+	{ "made/empty_records.tfrecord", 3, 1, TUNDISH_NONE, "" },
+	{ "made/forged_huge_length.tfrecord", 0, 0, TUNDISH_NONE,
+	    "forged_huge_length.tfrecord: record 0 at byte 0: truncated (15 of 4611686018427387920 "
+	    "bytes present)\n" },
+	{ "made/images.tfrecord", 5, 50147, TUNDISH_NONE, "" },
+	{ "made/images.snappy.tfrecord", 5, 50147, TUNDISH_SNAPPY, "" },
+	{ "made/images.zlib.tfrecord", 5, 50147, TUNDISH_ZLIB, "" },
+	{ "made/sequence.tfrecord", 1, 129, TUNDISH_NONE, "" },
+	{ "made/trunc_mid_data.tfrecord", 3, 15412, TUNDISH_NONE,
+	    "trunc_mid_data.tfrecord: record 3 at byte 15460: truncated (100 of 29590 bytes present)\n" },
+	{ "made/trunc_mid_footer.tfrecord", 3, 15412, TUNDISH_NONE,
+	    "trunc_mid_footer.tfrecord: record 3 at byte 15460: truncated (29588 of 29590 bytes "
+	    "present)\n" },
+	{ "made/trunc_mid_header.tfrecord", 3, 15412, TUNDISH_NONE,
+	    "trunc_mid_header.tfrecord: record 3 at byte 15460: truncated in its header (5 of 12 bytes "
+	    "present)\n" },
+	{ "made/unpacked_lists.tfrecord", 3, 154, TUNDISH_NONE, "" },
+	{ "made/zero_bytes.tfrecord", 0, 0, TUNDISH_NONE, "" },
+	{ "../../tfrecord/snappy-large-block.tfrecord", 8, 372652, TUNDISH_SNAPPY, "" },
+};
+
+static void test_formats(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < TD_COUNT(formats); i++) {
+		char path[256];
+		struct read r;
+		uint64_t bytes = 0;
+		snprintf(path, sizeof path, "fixtures/formats/tfrecord/%s", formats[i].path);
+		read_start(&r);
+		read_path(&r, shared_path(path));
+		assert_int_equal(r.rc, 0);
+		assert_string_equal(FAULTS(&r), formats[i].faults);
+		assert_int_equal(r.n, formats[i].records);
+		assert_int_equal(r.compression, formats[i].compression);
+		for (size_t j = 0; j < r.n; j++)
+			bytes += r.data[j].len;
+		assert_int_equal(bytes, formats[i].bytes);
 		read_free(&r);
 	}
 }
@@ -303,6 +377,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fixtures),
 		cmocka_unit_test(test_cases),
+		cmocka_unit_test(test_formats),
 		cmocka_unit_test(test_forged),
 		cmocka_unit_test(test_large),
 		cmocka_unit_test(test_fail),

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Decompression of record files, and the way past damaged pieces of them. */
+#pragma once
+#include "window.h"
+
+struct td_unpack;
+
+/* Why decompressed bytes stop. */
+struct td_break {
+	int code;	  /* CORRUPT or TRUNCATED; 0: they end as they should */
+	const char *text; /* static */
+};
+
+/* Decompresses what `raw` has from its current place on; raw stays the caller's and
+ * must outlive it. Errors: MEMORY, UNSUPPORTED (built without snappy). */
+int td_unpack_open(struct td_unpack **ret, int compression, struct td_window *raw,
+    struct tundish_error *e);
+void td_unpack_close(struct td_unpack *u);
+
+/* Up to `bytes` decompressed bytes. 0: here they end or break, see *ret_break; behind
+ * a break the next call goes on at the next piece that can be read by itself. */
+ssize_t td_unpack_read(struct td_unpack *u, void *out, size_t bytes, struct td_break *ret_break,
+    struct tundish_error *e);
+
+/* Which compression the first bytes of a file tell: their first decompressed bytes
+ * are a good frame's header, or they are gzip. TUNDISH_NONE when none fits. */
+int td_unpack_recognise(const uint8_t *data, size_t bytes);
