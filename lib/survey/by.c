@@ -122,7 +122,7 @@ struct tundish_count_value *td_by_sorted(const struct td_by *by)
 	struct item *items = sorted_items(by, &text_bytes);
 	/* one block: the array, then its strings */
 	struct tundish_count_value *out = items ? malloc(n * sizeof *out + text_bytes + 1) : NULL;
-	char *text = (char *)(out + n);
+	char *text = out ? (char *)(out + n) : NULL;
 	for (size_t i = 0; out && i < n; i++) {
 		memcpy(text, items[i].text, items[i].bytes);
 		text[items[i].bytes] = 0;
