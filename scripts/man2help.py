@@ -181,6 +181,7 @@ def bash(pages):
     names = " ".join(p.command for p in commands(pages))
     print(f'\t\tCOMPREPLY=($(compgen -W "{names} help --help --version" -- "$cur"))\n\t\treturn\n\tfi')
     print('\tcase "${COMP_WORDS[1]} $prev" in')
+    print(f'\t"help help") words="{names}" ;;')
     for page in commands(pages):
         for o in page.options:
             if o.choices:
@@ -189,7 +190,7 @@ def bash(pages):
     print('\tif [ -z "$words" ] && [[ $cur == -* ]]; then\n\t\tcase ${COMP_WORDS[1]} in')
     for page in commands(pages):
         print(f'\t\t{page.command}) words="{flags(page)}" ;;')
-    print(f'\t\thelp) words="{names}" ;;\n\t\tesac\n\tfi')
+    print("\t\tesac\n\tfi")
     print('\tif [ -n "$words" ]; then\n\t\tCOMPREPLY=($(compgen -W "$words" -- "$cur"))')
     print('\telse\n\t\tCOMPREPLY=($(compgen -f -- "$cur"))\n\tfi\n}')
     print("complete -o filenames -F _tundish tundish")

@@ -6,13 +6,16 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/thread.h"
 #include "cmd.h"
 #include "help.h"
 #include "near.h"
 #include "sig.h"
+#include "units.h"
 
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
@@ -101,9 +104,23 @@ static int check_stdin(struct call *call)
 	return 0;
 }
 
+/* With -v: what it cost. */
+static void tell_cost(struct call *call, uint64_t start_ns)
+{
+	struct rusage use;
+	getrusage(RUSAGE_SELF, &use);
+	double user = (double)use.ru_utime.tv_sec + (double)use.ru_utime.tv_usec / 1e6;
+	double kernel = (double)use.ru_stime.tv_sec + (double)use.ru_stime.tv_usec / 1e6;
+	report_detail(&call->report,
+	    "%.3f s; CPU time %.3f s, %.3f s of it in the kernel; %u cores; memory at its peak %s",
+	    (double)(td_now_ns() - start_ns) / 1e9, user + kernel, kernel, tundish_usable_cores(),
+	    BYTES(1024. * (double)use.ru_maxrss));
+}
+
 static int call_command(const struct cmd *cmd, int argc, char **argv)
 {
 	struct call call = { .cmd = cmd, .settings = calloc(1, cmd->settings_bytes + 1) };
+	uint64_t start_ns = td_now_ns();
 	int first, code;
 	if (!call.settings)
 		return EXIT_FAILED;
@@ -116,7 +133,10 @@ static int call_command(const struct cmd *cmd, int argc, char **argv)
 		call.n_paths = (size_t)(argc - first);
 		code = report_open(&call.report, &call.shared, cmd->noun);
 		code = code ? code : check_stdin(&call);
-		code = code ? code : cmd->run(&call);
+		if (code == 0) {
+			code = cmd->run(&call);
+			tell_cost(&call, start_ns);
+		}
 		code = report_close(&call.report, code);
 	}
 	free(call.settings);

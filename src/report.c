@@ -112,6 +112,7 @@ int report_open(struct report *r, const struct opt_shared *shared, const char *n
 	r->log = fopen(r->log_path, "we");
 	if (!r->log)
 		return report_error(r, EXIT_FAILED, "%s: %s", TD_ESC(r->log_path), strerror(errno));
+	setlinebuf(r->log);
 	return 0;
 }
 

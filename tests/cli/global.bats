@@ -138,3 +138,27 @@ PY
 		same "$output" True
 	done
 }
+
+@test "-v tells what the run cost" {
+	records a.tfrecord 0 3
+	run_split 0 count -v a.tfrecord
+	same "$output" 3
+	holds "$stderr" "CPU time"
+}
+
+@test "bash completes commands, options and their values" {
+	source "$COMPLETION"
+	complete_line() {
+		COMP_WORDS=("$@")
+		COMP_CWORD=$(($# - 1))
+		COMPREPLY=()
+		_tundish
+		echo "${COMPREPLY[*]}"
+	}
+	same "$(complete_line tundish co)" "convert count"
+	same "$(complete_line tundish count --ver)" "--verify --verbose"
+	same "$(complete_line tundish count --crc o)" "off"
+	same "$(complete_line tundish help f)" "feed"
+	records a.tfrecord 0 3
+	same "$(complete_line tundish count a)" "a.tfrecord"
+}
