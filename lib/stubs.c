@@ -3,16 +3,10 @@
 #include "tundish.h"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-__attribute__((weak)) void tundish_convert_options_init(struct tundish_pack_options *ret_options)
-{}
 __attribute__((weak)) void tundish_shard_options_init(struct tundish_pack_options *ret_options)
 {}
-__attribute__((weak)) int tundish_convert(const struct tundish_pack_options *options, struct tundish_pack_result **ret_result, struct tundish_error *ret_error)
-{ return TUNDISH_E_UNSUPPORTED; }
 __attribute__((weak)) int tundish_shard(const struct tundish_pack_options *options, struct tundish_pack_result **ret_result, struct tundish_error *ret_error)
 { return TUNDISH_E_UNSUPPORTED; }
-__attribute__((weak)) void tundish_pack_result_free(struct tundish_pack_result *result)
-{}
 __attribute__((weak)) void tundish_flow_options_init(struct tundish_flow_options *ret_options)
 {}
 __attribute__((weak)) int tundish_flow_open(struct tundish_flow **ret_flow, const struct tundish_flow_options *options, struct tundish_error *ret_error)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Where the records of an uncompressed file are: DALI's text side-car, or a header walk. */
 #pragma once
+#include <stdbool.h>
+
+#include "base/buf.h"
 #include "base/talk.h"
 
 struct td_index_entry {
@@ -21,6 +24,5 @@ struct td_index {
 int td_index_open(struct td_index *ret, const char *path, const struct tundish_listener *l,
     struct tundish_error *e);
 void td_index_free(struct td_index *index);
-/* Writes the text form for the shard at `path`: index/NAME.idx beside it; makes the folder. */
-int td_index_write(const char *path, const struct td_index_entry *entries, size_t n,
-    struct tundish_error *e);
+/* Appends the text form, a line a record: what belongs into index/NAME.idx beside NAME. */
+bool td_index_print(struct td_buf *out, const struct td_index_entry *entries, size_t n) td_must_check;

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * convert: from raw items to Examples. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/thread.h"
+#include "media/image.h"
+#include "pack.h"
+#include "record/example.h"
+#include "record/foreign.h"
+#include "record/frame.h"
+#include "source/list.h"
+
+/* What an Example of a picture has besides the picture and the name, about. */
+#define EXAMPLE_EXTRA 128
+
+/* What one thread works with. */
+struct hand {
+	struct td_decoder *decoder;
+	struct td_buf path, source, encoded;
+};
+
+struct convert {
+	struct td_pack p;
+	struct td_listing list;
+	struct td_key_names keys;
+	int quality; /* of the JPEG that pictures are turned into; 0: bytes are kept */
+	struct hand *hands;
+	unsigned n_hands;
+	struct td_buf path; /* for place() */
+};
+
+void tundish_convert_options_init(struct tundish_pack_options *ret_options)
+{
+	*ret_options = (struct tundish_pack_options){
+		.size = sizeof *ret_options,
+		.shard_bytes = (uint64_t)128 << 20,
+		.check = TUNDISH_CHECK_STRUCTURE,
+		.shuffle = 1,
+		.on_error = TUNDISH_SKIP,
+		.max_record_bytes = INT32_MAX,
+		.max_pixels = (uint64_t)1 << 28,
+	};
+}
+
+/* "jpeg:95" */
+static int parse_reencode(int *ret, const char *spec, struct tundish_error *e)
+{
+	int quality = 0;
+	if (!spec)
+		return 0;
+	bool ok = strncmp(spec, "jpeg:", 5) == 0 && isdigit((unsigned char)spec[5]) && strlen(spec + 5) <= 3;
+	for (const char *s = spec + 5; ok && *s; s++) {
+		ok = isdigit((unsigned char)*s);
+		quality = quality * 10 + (*s - '0');
+	}
+	if (!ok || quality < 1 || quality > 100)
+		return td_err(e, TUNDISH_E_USAGE, "reencode: \"%s\" is not jpeg:Q with Q from 1 to 100", TD_ESC(spec));
+	*ret = quality;
+	return 0;
+}
+
+static int check_options(struct convert *c, struct tundish_error *e)
+{
+	const struct tundish_pack_options *o = c->p.o;
+	int rc = td_pack_check(&c->p, e);
+	if (rc == 0)
+		rc = td_key_names_parse(&c->keys, o->keys, e);
+	if (rc == 0)
+		rc = parse_reencode(&c->quality, o->reencode, e);
+	if (rc == 0 && o->stratify && strcmp(o->stratify, "label") != 0 && strcmp(o->stratify, "none") != 0)
+		rc = td_err(e, TUNDISH_E_USAGE, "stratify: \"%s\" is neither label nor none", TD_ESC(o->stratify));
+	return rc;
+}
+
+/* ---- the listing ---- */
+
+static int list_items(struct convert *c, struct tundish_error *e)
+{
+	const struct tundish_pack_options *o = c->p.o;
+	const struct td_list_options options = {
+		.sources = o->sources,
+		.n_sources = o->n_sources,
+		.labels = o->labels,
+		.class_list = o->class_list,
+		.label_offset = o->label_offset,
+		.threads = o->threads,
+		.listener = &o->listener,
+	};
+	int rc = td_list(&c->list, &options, &c->p.bad, e);
+	if (rc < 0)
+		return rc;
+	c->p.found = c->list.found;
+	c->p.left_out = c->list.left_out;
+	c->p.left_out_what = c->list.left_out == 1 ? "other file" : "other files";
+	memcpy(c->p.left_out_kinds, c->list.left_out_kinds, sizeof c->p.left_out_kinds);
+	return 0;
+}
+
+/* skip and limit are of the listed items; what they leave away was not found. */
+static int cut_list(struct convert *c, struct tundish_error *e)
+{
+	struct td_listing *l = &c->list;
+	const struct tundish_pack_options *o = c->p.o;
+	size_t skip = (size_t)TD_MIN(o->skip, (uint64_t)l->n), was = l->n;
+	size_t n = o->limit ? (size_t)TD_MIN(o->limit, (uint64_t)(was - skip)) : was - skip;
+	if (n == 0)
+		return td_err(e, TUNDISH_E_EMPTY, "no item behind the first %zu", skip);
+	memmove(l->items, l->items + skip, n * sizeof *l->items);
+	l->n = n;
+	c->p.found -= was - n;
+	return 0;
+}
+
+static int fill_items(struct convert *c, struct tundish_error *e)
+{
+	const struct td_listing *l = &c->list;
+	struct td_pack *p = &c->p;
+	p->classes = c->list.classes;
+	c->list.classes = (struct td_classes){ 0 };
+	p->item_bytes = malloc((l->n + 1) * sizeof *p->item_bytes);
+	p->item_class = p->classes.n ? malloc((l->n + 1) * sizeof *p->item_class) : NULL;
+	if (!p->item_bytes || (p->classes.n && !p->item_class))
+		return td_err_memory(e);
+	for (size_t i = 0; i < l->n; i++) {
+		p->item_bytes[i] = l->items[i].bytes + EXAMPLE_EXTRA + strlen(td_item_name(l, &l->items[i]));
+		if (p->item_class)
+			p->item_class[i] = l->items[i].class;
+	}
+	return 0;
+}
+
+static int fill_features(struct convert *c, struct tundish_error *e)
+{
+	struct td_pack *p = &c->p;
+	const struct td_key_names *k = &c->keys;
+	bool labels = p->classes.n > 0, names = labels && !p->classes.numbers;
+	bool ok = td_pack_feature(p, k->image, TD_FEATURE_IMAGE, 1) &&
+	    (!labels || td_pack_feature(p, k->label, TD_FEATURE_LABEL, 1)) &&
+	    td_pack_feature(p, k->height, TD_FEATURE_INT, 1) &&
+	    td_pack_feature(p, k->width, TD_FEATURE_INT, 1) &&
+	    td_pack_feature(p, k->filename, TD_FEATURE_TEXT, 1) &&
+	    td_pack_feature(p, k->format, TD_FEATURE_TEXT, 1) &&
+	    (!names || td_pack_feature(p, k->text, TD_FEATURE_TEXT, 1));
+	return ok ? 0 : td_err_memory(e);
+}
+
+/* ---- records ---- */
+
+static int reencode(struct convert *c, struct hand *h, struct td_image_info *info, struct tundish_error *e)
+{
+	struct td_pixels pixels;
+	int rc = td_decode(h->decoder, &pixels, info, h->source.data, h->source.len, NULL, false, e);
+	h->encoded.len = 0;
+	if (rc == 0)
+		rc = td_jpeg_encode(&h->encoded, &pixels, c->quality, e);
+	info->kind = TD_IMAGE_JPEG;
+	return rc;
+}
+
+/* Reads and checks the picture: its bytes in *ret, what it is in *info. */
+static int get_picture(struct convert *c, const struct td_item *item, struct hand *h, struct td_bytes *ret,
+    struct td_image_info *info, struct tundish_error *e)
+{
+	const struct tundish_pack_options *o = c->p.o;
+	const struct td_load_limits limits = { .max_bytes = o->max_record_bytes, .max_pixels = o->max_pixels };
+	if (!td_item_path(&h->path, &c->list, item))
+		return td_err_memory(e);
+	int rc = td_formats[item->format]->load(&h->source, (const char *)h->path.data, item->part, &limits, e);
+	if (rc < 0)
+		return rc;
+	if (td_image_probe(h->source.data, h->source.len) == TD_IMAGE_NONE) {
+		const char *what = td_foreign(h->source.data, h->source.len);
+		return td_err(e, TUNDISH_E_CORRUPT, "no known format%s%s%s", what ? " (" : "", what ? what : "",
+		    what ? ")" : "");
+	}
+	if (!h->decoder && (c->quality || o->check == TUNDISH_CHECK_DECODE))
+		rc = td_decoder_new(&h->decoder, e);
+	if (rc == 0)
+		rc = td_image_check(info, h->source.data, h->source.len, o->check, o->max_pixels, h->decoder, e);
+	if (rc == 0 && c->quality)
+		rc = reencode(c, h, info, e);
+	const struct td_buf *bytes = c->quality ? &h->encoded : &h->source;
+	*ret = (struct td_bytes){ bytes->data, bytes->len };
+	return rc;
+}
+
+static struct td_bytes bytes_of(const char *s)
+{
+	return (struct td_bytes){ s, strlen(s) };
+}
+
+/* Fields of a record; those without a key are left out. */
+struct fields {
+	struct td_field list[8];
+	size_t n;
+};
+
+static void add_bytes(struct fields *f, const char *key, const struct td_bytes *value)
+{
+	if (key)
+		f->list[f->n++] = (struct td_field){ .key = key, .kind = TUNDISH_BYTES, .n = 1, .bytes = value };
+}
+
+static void add_int(struct fields *f, const char *key, const int64_t *value)
+{
+	if (key)
+		f->list[f->n++] = (struct td_field){ .key = key, .kind = TUNDISH_INT64, .n = 1, .ints = value };
+}
+
+/* Appends the Example with its frame around it. */
+static int add_frame(struct td_buf *frames, const struct fields *f, uint64_t max_bytes, struct tundish_error *e)
+{
+	size_t start = frames->len;
+	if (!td_buf_reserve(frames, TD_FRAME_EXTRA))
+		return td_err_memory(e);
+	frames->len += TD_FRAME_HEADER;
+	int rc = td_example_encode(frames, f->list, f->n, max_bytes, e);
+	if (rc < 0)
+		return rc;
+	uint64_t length = frames->len - start - TD_FRAME_HEADER;
+	if (!td_buf_reserve(frames, TD_FRAME_FOOTER))
+		return td_err_memory(e);
+	td_frame_header(frames->data + start, length);
+	td_frame_footer(frames->data + frames->len, frames->data + start + TD_FRAME_HEADER, length);
+	frames->len += TD_FRAME_FOOTER;
+	return 0;
+}
+
+static int make(void *ctx, uint32_t number, unsigned worker, struct td_buf *frames, struct tundish_error *e)
+{
+	struct convert *c = ctx;
+	const struct td_item *item = &c->list.items[number];
+	const struct td_class *class = item->class >= 0 ? &c->p.classes.list[item->class] : NULL;
+	struct td_image_info info;
+	struct td_bytes image;
+	int rc = get_picture(c, item, &c->hands[worker], &image, &info, e);
+	if (rc < 0)
+		return rc;
+	const struct td_bytes name = bytes_of(td_item_name(&c->list, item));
+	const struct td_bytes format = bytes_of(info.kind == TD_IMAGE_PNG ? "png" : "jpeg");
+	const struct td_bytes class_name = bytes_of(class ? class->name : "");
+	const int64_t width = info.width, height = info.height, label = class ? class->label : -1;
+	const struct td_key_names *k = &c->keys;
+	struct fields f = { .n = 0 };
+	add_bytes(&f, k->image, &image);
+	add_bytes(&f, k->filename, &name);
+	add_bytes(&f, k->format, &format);
+	add_int(&f, k->height, &height);
+	add_int(&f, k->width, &width);
+	add_int(&f, class ? k->label : NULL, &label);
+	add_bytes(&f, class && !c->p.classes.numbers ? k->text : NULL, &class_name);
+	return add_frame(frames, &f, c->p.o->max_record_bytes, e);
+}
+
+static int place(void *ctx, uint32_t number, struct td_place *ret, const char **ret_name,
+    struct tundish_error *e)
+{
+	struct convert *c = ctx;
+	const struct td_item *item = &c->list.items[number];
+	if (!td_item_path(&c->path, &c->list, item))
+		return td_err_memory(e);
+	*ret = TD_PLACE((const char *)c->path.data);
+	*ret_name = td_item_name(&c->list, item);
+	return 0;
+}
+
+/* ---- all together ---- */
+
+static int make_hands(struct convert *c, struct tundish_error *e)
+{
+	c->n_hands = td_threads(c->p.o->threads);
+	c->hands = calloc(c->n_hands, sizeof *c->hands);
+	return c->hands ? 0 : td_err_memory(e);
+}
+
+static void free_convert(struct convert *c)
+{
+	for (unsigned i = 0; c->hands && i < c->n_hands; i++) {
+		td_decoder_free(c->hands[i].decoder);
+		td_buf_free(&c->hands[i].path);
+		td_buf_free(&c->hands[i].source);
+		td_buf_free(&c->hands[i].encoded);
+	}
+	free(c->hands);
+	td_buf_free(&c->path);
+	td_listing_free(&c->list);
+	td_key_names_free(&c->keys);
+	td_pack_free(&c->p);
+}
+
+int tundish_convert(const struct tundish_pack_options *options, struct tundish_pack_result **ret_result,
+    struct tundish_error *ret_error)
+{
+	struct tundish_pack_options o;
+	tundish_convert_options_init(&o);
+	memcpy(&o, options, TD_MIN(options->size, sizeof o));
+	struct convert c = { .p = { .o = &o, .command = "convert", .make = make, .place = place,
+		.set.journal = -1 } };
+	c.p.ctx = &c;
+	int rc = check_options(&c, ret_error);
+	if (rc == 0)
+		rc = list_items(&c, ret_error);
+	if (rc == 0)
+		rc = cut_list(&c, ret_error);
+	if (rc == 0)
+		rc = fill_items(&c, ret_error);
+	if (rc == 0)
+		rc = fill_features(&c, ret_error);
+	if (rc == 0)
+		rc = td_pack_plan(&c.p, c.list.n, !(o.stratify && strcmp(o.stratify, "none") == 0), ret_error);
+	if (rc == 0)
+		rc = make_hands(&c, ret_error);
+	if (rc == 0)
+		rc = td_pack_run(&c.p, ret_error);
+	if (rc == 0)
+		rc = td_pack_result(ret_result, &c.p, ret_error);
+	free_convert(&c);
+	return rc;
+}

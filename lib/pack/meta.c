@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The files beside the shards: what TFDS reads, and tundish.json. */
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/path.h"
+#include "base/utf8.h"
+#include "pack.h"
+
+#define PY "tensorflow_datasets.core.features."
+
+/* Text that JSON can hold, whatever bytes it has. */
+static json_t *text(const char *s)
+{
+	if (td_utf8_valid(s, strlen(s)))
+		return json_string(s);
+	size_t n = 4 * strlen(s) + 1;
+	char *out = malloc(n);
+	json_t *value = out ? json_string(td_escape(out, n, s, (size_t)-1)) : NULL;
+	free(out);
+	return value;
+}
+
+static json_t *count(uint64_t n)
+{
+	return json_integer((json_int_t)n);
+}
+
+/* protobuf's JSON writes 64-bit numbers as strings */
+static json_t *decimal(int64_t n)
+{
+	return json_sprintf("%" PRId64, n);
+}
+
+/* ---- for TFDS ---- */
+
+/* The labels as TFDS counts them: how many there may be, or -1 where they are no classes. */
+static int64_t count_labels(const struct td_pack *p)
+{
+	int64_t least = 0, most = -1;
+	for (size_t i = 0; i < p->classes.n; i++) {
+		least = TD_MIN(least, p->classes.list[i].label);
+		most = TD_MAX(most, p->classes.list[i].label);
+	}
+	return least < (p->classes.numbers ? -1 : 0) || most >= 10000000 ? -1 : most + 1;
+}
+
+static json_t *tensor(const char *dtype, int64_t length)
+{
+	json_t *shape = length == 1 ? json_object() : json_pack("{s:[o]}", "dimensions", decimal(length));
+	return json_pack("{s:s, s:{s:o, s:s, s:s}}", "pythonClassName", PY "tensor_feature.Tensor",
+	    "tensor", "shape", shape, "dtype", dtype, "encoding", "none");
+}
+
+static json_t *one_feature(const struct td_pack *p, enum td_feature_type type, int64_t length)
+{
+	int64_t labels = count_labels(p);
+	switch (type) {
+	case TD_FEATURE_IMAGE:
+		return json_pack("{s:s, s:{s:{s:[s,s,s]}, s:s, s:s}}",
+		    "pythonClassName", PY "image_feature.Image", "image", "shape", "dimensions", "-1", "-1", "3",
+		    "dtype", "uint8", "encodingFormat", "jpeg");
+	case TD_FEATURE_LABEL:
+		if (labels > 0)
+			return json_pack("{s:s, s:{s:o}}", "pythonClassName",
+			    PY "class_label_feature.ClassLabel", "classLabel", "numClasses", decimal(labels));
+		return tensor("int64", 1);
+	case TD_FEATURE_INT:
+		return tensor("int64", length);
+	case TD_FEATURE_FLOAT:
+		return tensor("float32", length);
+	default:
+		return json_pack("{s:s, s:{}}", "pythonClassName", PY "text_feature.Text", "text");
+	}
+}
+
+static json_t *feature(const struct td_pack *p, const struct td_feature_spec *f)
+{
+	bool numbers = f->type == TD_FEATURE_INT || f->type == TD_FEATURE_FLOAT;
+	json_t *one = one_feature(p, f->type, f->length);
+	if (f->length == 1 || numbers)
+		return one;
+	return json_pack("{s:s, s:{s:o, s:o}}", "pythonClassName", PY "sequence_feature.Sequence",
+	    "sequence", "feature", one, "length", decimal(f->length));
+}
+
+static json_t *features_json(const struct td_pack *p)
+{
+	json_t *all = json_object();
+	for (size_t i = 0; i < p->n_features; i++)
+		json_object_set_new(all, p->features[i].key, feature(p, &p->features[i]));
+	return json_pack("{s:s, s:{s:o}}", "pythonClassName", PY "features_dict.FeaturesDict",
+	    "featuresDict", "features", all);
+}
+
+static json_t *split_json(const struct td_pack *p, const struct td_plan_split *split, const char *path)
+{
+	json_t *lengths = json_array();
+	uint64_t bytes = 0, records = 0;
+	for (size_t i = 0; i < split->n_shards; i++) {
+		const struct td_set_shard *shard = &p->set.shards[split->first_shard + i];
+		json_array_append_new(lengths, decimal((int64_t)shard->records));
+		bytes += shard->payload_bytes;
+		records += shard->records;
+	}
+	/* TFDS fails at a split without records */
+	if (records == 0) {
+		json_decref(lengths);
+		return NULL;
+	}
+	return json_pack("{s:s, s:o, s:o, s:s}", "name", split->name, "shardLengths", lengths, "numBytes",
+	    decimal((int64_t)bytes), "filepathTemplate", path);
+}
+
+static json_t *dataset_json(const struct td_pack *p, const char *path)
+{
+	json_t *splits = json_array();
+	for (size_t i = 0; i < p->plan.n_splits; i++) {
+		json_t *one = split_json(p, &p->plan.splits[i], path);
+		if (one)
+			json_array_append_new(splits, one);
+	}
+	return json_pack("{s:s, s:s, s:s, s:o}", "name", p->out.name, "version", "1.0.0", "fileFormat",
+	    "tfrecord", "splits", splits);
+}
+
+/* Takes the value. */
+static int write_json(struct td_pack *p, const char *name, json_t *value, struct tundish_error *e)
+{
+	struct td_buf out = { 0 };
+	char *dumped = value ? json_dumps(value, JSON_INDENT(1)) : NULL;
+	json_decref(value);
+	int rc = dumped && td_buf_printf(&out, "%s\n", dumped) ? td_set_meta(&p->set, name, out.data, out.len, e) :
+	    td_err_memory(e);
+	free(dumped);
+	td_buf_free(&out);
+	return rc;
+}
+
+static const struct td_feature_spec *label_feature(const struct td_pack *p)
+{
+	for (size_t i = 0; i < p->n_features; i++)
+		if (p->features[i].type == TD_FEATURE_LABEL)
+			return &p->features[i];
+	return NULL;
+}
+
+/* "label.labels.txt": one class a line in the order of the labels. Labels that an offset
+ * leaves free get their number for a name. */
+static int write_names(struct td_pack *p, const char *name, struct tundish_error *e)
+{
+	struct td_buf out = { 0 };
+	bool ok = true;
+	for (int64_t i = 0; ok && p->classes.n && i < p->classes.list[0].label; i++)
+		ok = td_buf_printf(&out, "%" PRId64 "\n", i);
+	for (size_t i = 0; ok && i < p->classes.n; i++) {
+		size_t n = 4 * strlen(p->classes.list[i].name) + 1;
+		char *line = malloc(n);
+		ok = line && td_buf_printf(&out, "%s\n", td_escape(line, n, p->classes.list[i].name, (size_t)-1));
+		free(line);
+	}
+	int rc = ok ? td_set_meta(&p->set, name, out.data, out.len, e) : td_err_memory(e);
+	td_buf_free(&out);
+	return rc;
+}
+
+static const char *no_tfds(const struct td_pack *p, const char *path)
+{
+	if (p->no_tfds)
+		return p->no_tfds;
+	if (p->o->compression != TUNDISH_NONE)
+		return "it cannot open compressed shards";
+	if (!path)
+		return "it has no words for these file names";
+	if (!td_utf8_valid(p->out.name, strlen(p->out.name)))
+		return "the set's name is no UTF-8";
+	for (size_t i = 0; i < p->plan.n_splits; i++)
+		if (strcmp(p->plan.splits[i].name, "all") == 0)
+			return "a split may not be called \"all\" there";
+	for (size_t i = 0; i < p->n_features; i++)
+		if (!td_utf8_valid(p->features[i].key, strlen(p->features[i].key)))
+			return "a feature's name is no UTF-8";
+	return NULL;
+}
+
+/* ---- tundish.json ---- */
+
+static void set_option(json_t *o, const char *key, const char *value)
+{
+	if (value)
+		json_object_set_new(o, key, text(value));
+}
+
+/* A file's path would differ between machines: its base name is enough. */
+static void set_labels(json_t *o, const char *labels)
+{
+	if (labels && strncmp(labels, "csv:", 4) == 0)
+		json_object_set_new(o, "labels", json_sprintf("csv:%s", TD_ESC(td_path_base(labels + 4))));
+	else
+		set_option(o, "labels", labels);
+}
+
+static json_t *options_json(const struct td_pack *p)
+{
+	static const char *const compressions[] = { "none", "gzip", "zlib", "snappy" };
+	static const char *const checks[] = { "header", "structure", "decode" };
+	const struct tundish_pack_options *d = p->o;
+	json_t *o = json_object();
+	set_option(o, "split", d->split);
+	set_option(o, "shards", d->shards);
+	if (!d->shards)
+		json_object_set_new(o, "shard_bytes", count(d->shard_bytes));
+	set_option(o, "stratify", d->stratify);
+	set_labels(o, d->labels);
+	set_option(o, "class_list", d->class_list ? td_path_base(d->class_list) : NULL);
+	if (d->label_offset)
+		json_object_set_new(o, "label_offset", json_integer(d->label_offset));
+	set_option(o, "reencode", d->reencode);
+	if (strcmp(p->command, "convert") == 0)
+		set_option(o, "check", checks[d->check]);
+	set_option(o, "keys", d->keys);
+	set_option(o, "filter", d->filter);
+	set_option(o, "name_template", d->name_template);
+	json_object_set_new(o, "count_in_name", json_boolean(d->count_in_name));
+	json_object_set_new(o, "shuffle", json_boolean(d->shuffle));
+	set_option(o, "compression", compressions[d->compression]);
+	if (d->level)
+		json_object_set_new(o, "level", json_integer(d->level));
+	if (d->skip)
+		json_object_set_new(o, "skip", count(d->skip));
+	if (d->limit)
+		json_object_set_new(o, "limit", count(d->limit));
+	return o;
+}
+
+char *td_meta_options(const struct td_pack *p)
+{
+	json_t *o = options_json(p);
+	json_object_set_new(o, "command", json_string(p->command));
+	json_object_set_new(o, "seed", json_sprintf("%" PRIu64, p->o->seed));
+	char *line = json_dumps(o, JSON_COMPACT);
+	json_decref(o);
+	return line;
+}
+
+/* Appends ' "KEY": VALUE,' on a line of its own; takes the value. */
+static bool member(struct td_buf *out, const char *key, json_t *value)
+{
+	char *dumped = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
+	json_decref(value);
+	bool ok = dumped && td_buf_printf(out, " \"%s\": %s,\n", key, dumped);
+	free(dumped);
+	return ok;
+}
+
+/* Appends an element of a list; takes the value. `raw` is JSON that joins it as "classes". */
+static bool element(struct td_buf *out, bool first, json_t *value, const char *raw)
+{
+	char *dumped = value ? json_dumps(value, JSON_COMPACT) : NULL;
+	json_decref(value);
+	bool ok = dumped && td_buf_printf(out, "%s\n  ", first ? "" : ",");
+	size_t n = ok ? strlen(dumped) : 0;
+	if (ok && raw)
+		ok = td_buf_printf(out, "%.*s,\"classes\":%s}", (int)n - 1, dumped, raw);
+	else if (ok)
+		ok = td_buf_printf(out, "%s", dumped);
+	free(dumped);
+	return ok;
+}
+
+static bool shards_list(struct td_buf *out, const struct td_pack *p)
+{
+	bool ok = td_buf_printf(out, " \"shards\": [");
+	for (size_t i = 0; ok && i < p->plan.n_shards; i++) {
+		const struct td_set_shard *s = &p->set.shards[i];
+		json_t *o = json_object();
+		json_object_set_new(o, "file", text(s->file));
+		json_object_set_new(o, "split", json_string(p->plan.splits[p->plan.shards[i].split].name));
+		json_object_set_new(o, "records", count(s->records));
+		json_object_set_new(o, "payload_bytes", count(s->payload_bytes));
+		json_object_set_new(o, "bytes", count(s->bytes));
+		json_object_set_new(o, "crc32c", count(s->crc));
+		ok = element(out, i == 0, o, s->classes);
+	}
+	return ok && td_buf_printf(out, "\n ],\n");
+}
+
+static bool classes_list(struct td_buf *out, const struct td_pack *p)
+{
+	bool ok = td_buf_printf(out, " \"classes\": [");
+	for (size_t k = 0; ok && k < p->classes.n; k++) {
+		uint64_t n = 0;
+		for (size_t s = 0; s < p->plan.n_splits; s++)
+			n += p->class_counts[s * p->classes.n + k];
+		json_t *o = json_object();
+		json_object_set_new(o, "label", json_integer(p->classes.list[k].label));
+		if (!p->classes.numbers)
+			json_object_set_new(o, "name", text(p->classes.list[k].name));
+		json_object_set_new(o, "records", count(n));
+		ok = element(out, k == 0, o, NULL);
+	}
+	return ok && td_buf_printf(out, "\n ],\n");
+}
+
+static bool faults_list(struct td_buf *out, const struct td_bad *bad)
+{
+	bool ok = td_buf_printf(out, " \"faults\": [");
+	for (size_t i = 0; ok && i < bad->n_notes; i++) {
+		const struct td_bad_note *note = &bad->notes[i];
+		json_t *o = json_object();
+		json_object_set_new(o, "name", text(note->name));
+		if (note->line >= 0)
+			json_object_set_new(o, "line", json_integer(note->line));
+		if (note->record >= 0)
+			json_object_set_new(o, "record", json_integer(note->record));
+		if (note->offset >= 0)
+			json_object_set_new(o, "offset", json_integer(note->offset));
+		json_object_set_new(o, "reason", text(note->reason));
+		ok = element(out, i == 0, o, NULL);
+	}
+	return ok && td_buf_printf(out, "%s],\n", bad->n_notes ? "\n " : "");
+}
+
+static int write_own(struct td_pack *p, json_t *files, struct tundish_error *e)
+{
+	struct td_buf out = { 0 };
+	bool ok = td_buf_printf(&out, "{\n") && member(&out, "tundish", json_integer(1)) &&
+	    member(&out, "name", text(p->out.name)) && member(&out, "command", json_string(p->command)) &&
+	    member(&out, "seed", json_sprintf("%" PRIu64, p->o->seed)) &&
+	    member(&out, "options", options_json(p)) && member(&out, "found", count(p->found)) &&
+	    member(&out, "written", count(p->written)) && member(&out, "bad", count(p->bad.count)) &&
+	    member(&out, "left_out", count(p->left_out)) && shards_list(&out, p) &&
+	    (p->classes.n == 0 || classes_list(&out, p)) && faults_list(&out, &p->bad) &&
+	    member(&out, "metadata", json_incref(files));
+	/* the last comma goes */
+	if (ok) {
+		out.len -= 2;
+		ok = td_buf_printf(&out, "\n}\n");
+	}
+	int rc = ok ? td_set_meta(&p->set, "tundish.json", out.data, out.len, e) : td_err_memory(e);
+	td_buf_free(&out);
+	return rc;
+}
+
+static char *names_file(const struct td_feature_spec *label)
+{
+	char *name = td_path_join(NULL, label->key);
+	struct td_buf out = { 0 };
+	for (char *c = name; c && *c; c++)
+		if (*c == '/')
+			*c = '.';
+	char *file = name && td_buf_printf(&out, "%s.labels.txt", name) ? strdup((char *)out.data) : NULL;
+	td_buf_free(&out);
+	free(name);
+	return file;
+}
+
+static int write_tfds(struct td_pack *p, const char *path, json_t *files, struct tundish_error *e)
+{
+	int rc = write_json(p, "dataset_info.json", dataset_json(p, path), e);
+	json_array_append_new(files, json_string("dataset_info.json"));
+	if (rc == 0)
+		rc = write_json(p, "features.json", features_json(p), e);
+	json_array_append_new(files, json_string("features.json"));
+	return rc;
+}
+
+int td_meta_write(struct td_pack *p, struct tundish_error *e)
+{
+	json_t *files = json_array();
+	char *path = td_names_tfds(p->o->name_template, p->o->count_in_name);
+	const struct td_feature_spec *label = label_feature(p);
+	const char *why = no_tfds(p, path);
+	int rc = 0;
+	if (why)
+		td_notice(&p->o->listener, "no metadata for TensorFlow Datasets: %s", why);
+	else
+		rc = write_tfds(p, path, files, e);
+	p->names_file = label && p->classes.n && !p->classes.numbers && count_labels(p) > 0 ? names_file(label) : NULL;
+	if (rc == 0 && p->names_file) {
+		rc = write_names(p, p->names_file, e);
+		json_array_append_new(files, text(p->names_file));
+	} else if (rc == 0 && label && p->classes.n && !p->classes.numbers) {
+		td_notice(&p->o->listener, "labels begin below 0: class names stand in tundish.json only");
+	}
+	if (rc == 0)
+		rc = write_own(p, files, e);
+	json_decref(files);
+	free(path);
+	return rc;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What convert and shard share: from a plan and a way to make records to a whole set. */
+#pragma once
+#include "plan.h"
+#include "set.h"
+#include "source/bad.h"
+#include "source/classes.h"
+
+/* How TFDS sees a feature. */
+enum td_feature_type {
+	TD_FEATURE_IMAGE,
+	TD_FEATURE_LABEL, /* the class */
+	TD_FEATURE_INT,
+	TD_FEATURE_FLOAT,
+	TD_FEATURE_TEXT,
+};
+
+struct td_feature_spec {
+	char *key;
+	enum td_feature_type type;
+	int64_t length; /* values a record: 1, another number, or -1 where it differs */
+};
+
+struct td_pack {
+	const struct tundish_pack_options *o;
+	const char *command; /* "convert" */
+	struct td_output out;
+	struct td_plan plan;
+	struct td_bad bad;
+	struct td_classes classes;
+	int32_t *item_class;  /* of each item of the plan; NULL: there are no classes */
+	uint64_t *item_bytes; /* what each will be, about */
+	uint64_t found, left_out;
+	const char *left_out_what; /* "other files", "records" */
+	char left_out_kinds[64];
+	struct td_feature_spec *features;
+	size_t n_features, features_cap;
+	const char *no_tfds; /* why TFDS cannot read this; NULL: it can */
+
+	/* Appends the frame of an item's record. 0; MEMORY ends the run; any other code
+	 * makes the item bad, with a reason in e that leaves out the place. Any thread. */
+	int (*make)(void *ctx, uint32_t item, unsigned worker, struct td_buf *frames,
+	    struct tundish_error *e);
+	/* Where an item comes from, for messages, and its name for the report. The strings
+	 * are good until the next call. One thread. */
+	int (*place)(void *ctx, uint32_t item, struct td_place *ret, const char **ret_name,
+	    struct tundish_error *e);
+	void *ctx;
+
+	struct td_set set;
+	uint64_t written, payload_bytes, file_bytes;
+	uint64_t *class_counts; /* written, split * classes.n + class */
+	char *names_file;	/* of the classes */
+};
+
+/* What can be wrong before anything is read: output, split, shards, compression, the
+ * set that is there. */
+int td_pack_check(struct td_pack *p, struct tundish_error *e);
+/* The plan for n items with their classes and sizes, and the names. */
+int td_pack_plan(struct td_pack *p, size_t n, bool stratify, struct tundish_error *e);
+/* Writes all of it, or only tells what would be with dry_run. */
+int td_pack_run(struct td_pack *p, struct tundish_error *e);
+int td_pack_result(struct tundish_pack_result **ret, const struct td_pack *p, struct tundish_error *e);
+void td_pack_free(struct td_pack *p);
+
+bool td_pack_feature(struct td_pack *p, const char *key, enum td_feature_type type, int64_t length)
+    td_must_check;
+
+/* dataset_info.json, features.json, LABEL.labels.txt, tundish.json, into the set. */
+int td_meta_write(struct td_pack *p, struct tundish_error *e);
+/* The options that the bytes of the set depend on, as one line of JSON; to be freed. */
+char *td_meta_options(const struct td_pack *p);
+/* The summary for people. */
+bool td_summary(struct td_buf *out, const struct td_pack *p) td_must_check;

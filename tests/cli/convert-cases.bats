@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# tundish convert on inputs that tools of this kind failed on; the number is the case's.
+load lib.bash
+CASES=$SOURCE/tests/golden/cases
+
+case_in() {
+	echo "$CASES"/"$1"-*/"${2:-in}"
+}
+
+@test "28: classes in byte order under any locale" {
+	for locale in C en_US.UTF-8 de_DE.UTF-8; do
+		rm -rf out
+		LC_ALL=$locale run_split 0 convert "$(case_in 28)" -o out/x
+		same "$(tr '\n' '|' <out/label.labels.txt)" "1|10|2|B|Zebra|a b|a-b|apple|äpfel|"
+	done
+}
+
+@test "29: litter is left out, other files are counted" {
+	run_split 0 convert "$(case_in 29)" -o out/x
+	holds "$output" "4 written, 0 bad, 2 other files left out"
+	same "$(cat out/label.labels.txt)" $'cat\ndog'
+	same "$stderr" "$(printf '%s' "$stderr" | tail -n 1)"
+}
+
+@test "31: class lists from an editor" {
+	for list in blank-last-line bom crlf no-final-newline trailing-space; do
+		rm -rf out
+		run_split 0 convert "$(case_in 31)" -o out/x --class-list "$(case_in 31 $list.txt)"
+		same "$(cat out/label.labels.txt)" $'cat\ndog\nbird'
+	done
+	rm -r out
+	run_split 0 convert "$(case_in 31)" -o out/x --class-list "$(case_in 31 unknown-class.txt)"
+	holds "$stderr" '"fish" has no items'
+	rm -r out
+	usage_error convert "$(case_in 31)" -o out/x --class-list "$(case_in 31 duplicate.txt)"
+	holds "$stderr" "line 3"
+	usage_error convert "$(case_in 31)" -o out/x --class-list "$(case_in 31 class-left-out.txt)"
+	holds "$stderr" bird
+}
+
+@test "33: content decides, not one byte is changed" {
+	run_split 1 convert "$(case_in 33)" -o out/x --keys slim
+	holds "$output" "9 found: 3 written, 6 bad"
+	for kind in BMP GIF TIFF WebP; do
+		holds "$stderr" "$kind is not supported"
+	done
+	holds "$stderr" "html-named.jpg: no known format"
+	holds "$stderr" "text-named.png: no known format"
+	run_split 0 count out --by image/format
+	same "$output" $'2\tjpeg\n1\tpng\n3'
+	python3 - "$(case_in 33)/c" out/x-* <<'PY'
+import pathlib, sys
+kept = pathlib.Path(sys.argv[2]).read_bytes()
+for name in ("png-named.jpg", "jpeg-named.png", "no-extension"):
+    assert (pathlib.Path(sys.argv[1]) / name).read_bytes() in kept, name
+PY
+}
+
+@test "34: broken pictures among good ones" {
+	run_split 1 convert "$(case_in 34)" -o out/x
+	holds "$output" "6 written, 3 bad"
+	holds "$stderr" "4.jpg: empty file"
+	holds "$stderr" "6.jpg: no known format"
+	holds "$stderr" "7.jpg: JPEG header is cut"
+	rm -r out
+	run_split 1 convert "$(case_in 34)" -o out/x --on-error fail
+	same "$(ls -A)" ""
+}
+
+@test "35: suffixes in any case; content is looked at" {
+	run_split 0 convert "$(case_in 35)" -o out/x
+	holds "$output" "10 found: 10 written, 0 bad"
+}
+
+@test "37: a pipe with a picture's name is named and never opened" {
+	cp -r "$(case_in 37)" in
+	mkfifo in/c/pipe.png
+	run timeout 5 "$TUNDISH" convert in -o out/x
+	same "$status" 0
+	holds "$output" "in/c/pipe.png: not a regular file"
+	holds "$output" "1 written"
+	run timeout 5 "$TUNDISH" convert in/c/pipe.png -o out2/x
+	same "$status" 2
+}
+
+@test "39: names in another Unicode form" {
+	run_split 0 convert "$(case_in 39 img)" -o out/x --labels "csv:$(case_in 39 labels.csv)"
+	holds "$output" "2 written"
+	holds "$stderr" "matched after Unicode normalisation"
+}
+
+@test "40: same names in two folders stay apart" {
+	run_split 0 convert "$(case_in 40)" -o out/x
+	run_split 0 count out --by filename
+	same "$(printf '%s\n' "${lines[@]}" | cut -f2)" "$(printf '%s\n' cat/0.jpg cat/0.png cat/1.png cat/sub/0.png \
+		dog/0.png dog/1.png dog/copy-of-cat-0.png 7)"
+}
+
+@test "42: nothing usable, with a hint" {
+	mkdir empty
+	run_split 3 convert empty -o out/x
+	holds "$stderr" "no pictures below empty (0 files looked at)"
+	run_split 3 convert "$(case_in 42 only-text)" -o out/x
+	holds "$stderr" "(1 files looked at, 1 left out: .txt)"
+	same "$(ls -A)" empty
+	run_split 0 convert "$(case_in 42 flat)" -o out/x
+	holds "$stderr" "no class folders, the records have no label"
+	run_split 0 convert "$(case_in 42 one-level-too-deep)" -o out2/x
+	holds "$stderr" "class folders test, train hold only folders"
+}
+
+@test "47: fewer records than shards" {
+	run_split 0 convert "$(case_in 47)" -o out/x --shards 10
+	same "$(ls out | grep -c -- '-of-00010$')" 10
+	same "$(find out -name '*-of-00010' -size 0 | wc -l)" 7
+	holds "$stderr" "10 shards for 3 records: 7 hold none"
+	run_split 0 count out
+	same "$output" 3
+	mkdir -p none/c0
+	touch none/c0/.keep
+	run_split 3 convert none -o out2/x --shards 10
+	[ ! -e out2 ]
+}
+
+@test "49: disk full" {
+	(ulimit -f 64 && trap '' XFSZ && run_split 3 convert "$(case_in 49)" -o out/x && same "$(ls -A)" "" &&
+		holds "$stderr" x-train.tfrecord-00000-of-00001)
+	if [ "$(id -u)" = 0 ] && mkdir small && mount -t tmpfs -o size=64k tmpfs small 2>/dev/null; then
+		run_split 3 convert "$(case_in 49)" -o small/out/x
+		left=$(ls -A small)
+		umount small
+		same "$left" ""
+		holds "$stderr" "No space left on device"
+	fi
+}
+
+@test "49: a full device behind standard output" {
+	run -3 bash -c '"$1" convert "$2" -o - >/dev/full' - "$TUNDISH" "$(case_in 49)"
+	holds "$output" "No space left on device"
+}

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# tundish convert: what is written, under which names, and what is refused.
+load lib.bash
+CASES=$SOURCE/tests/golden/cases
+
+PHOTOS=$DATA/photos
+
+# Everything below a folder in one number; names count.
+digest() {
+	(cd "$1" && find . -type f | LC_ALL=C sort | xargs sha256sum | sha256sum)
+}
+
+@test "photographs: summary, file names, side-cars" {
+	run_split 0 convert "$PHOTOS" -o out/photos --shards train=3,val=2 --split train=.8,val=.2
+	holds "$output" "46 found: 46 written, 0 bad"
+	same "$(cd out && ls -A)" "$(printf '%s\n' dataset_info.json features.json index label.labels.txt \
+		photos-train.tfrecord-0000{0,1,2}-of-00003 photos-val.tfrecord-0000{0,1}-of-00002 tundish.json)"
+	same "$(cat out/label.labels.txt)" $'admiral\nastronaut\ncat\ncoffee\ngalaxy\nrocket'
+	same "$(ls out/index | wc -l)" 5
+	run_split 0 count --verify 'out/photos-*'
+	same "$output" 46
+	run_split 0 count 'out/photos-val*'
+	same "$output" 9
+	same "$stderr" ""
+}
+
+@test "the same bytes for any number of threads, any memory and locale" {
+	run_split 0 convert "$PHOTOS" -o out/photos --shards 4 -j 1
+	want=$(digest out)
+	for threads in 2 3 8 99; do
+		rm -r out
+		TUNDISH_STALL=1 run_split 0 convert "$PHOTOS" -o out/photos --shards 4 -j "$threads" --memory 1M
+		same "$(digest out)" "$want"
+	done
+	rm -r out
+	LC_ALL=tr_TR.UTF-8 run_split 0 convert "$PHOTOS" -o out/photos --shards 4
+	same "$(digest out)" "$want"
+	rm -r out
+	run_split 0 convert "$PHOTOS" -o out/photos --shards 4 --seed 1
+	[ "$(digest out)" != "$want" ]
+}
+
+@test "tundish.json holds no time, host, thread count or absolute path" {
+	run_split 0 convert "$PHOTOS" -o "$PWD/out/photos" -j 3
+	run -1 grep -q "$PWD" out/tundish.json
+	run -1 grep -q "$(hostname)" out/tundish.json
+	output=$(cat out/tundish.json)
+	json 'j["found"] == j["written"] == 46 and j["bad"] == 0 and len(j["classes"]) == 6'
+	json 'sum(n for s in j["shards"] for k, n in s["classes"]) == 46'
+	json 'all(set(s) == {"file", "split", "records", "payload_bytes", "bytes", "crc32c", "classes"} for s in j["shards"])'
+}
+
+@test "a finished set is refused, and replaced with --overwrite" {
+	run_split 0 convert "$PHOTOS" -o out/photos --shards 5
+	want=$(digest out)
+	run_split 2 convert "$PHOTOS" -o out/photos --shards 2
+	holds "$stderr" "out holds a finished set"
+	same "$(digest out)" "$want"
+	run_split 2 convert "$PHOTOS" -o out/other
+	same "$(digest out)" "$want"
+	run_split 0 convert "$PHOTOS" -o out/other --shards 2 --overwrite
+	same "$(cd out && echo *-of-*)" "other-train.tfrecord-00000-of-00002 other-train.tfrecord-00001-of-00002"
+	same "$(ls out/index | wc -l)" 2
+	# what fails leaves the old one alone
+	want=$(digest out)
+	run_split 1 convert "$CASES/34-one-bad-image/in" -o out/other --overwrite --on-error fail
+	same "$(digest out)" "$want"
+	same "$(find out -name '.*' -type f)" ""
+}
+
+@test "--dry-run plans, tells and writes nothing" {
+	run_split 0 convert "$PHOTOS" -o out/photos --shards 3 --dry-run
+	holds "$output" "46 found: 46 to write, 0 bad"
+	same "$(ls -A)" ""
+}
+
+@test "-o - is one plain stream without side-cars" {
+	tundish convert "$PHOTOS" -o - --seed 3 >stream.tfrecord
+	run_split 0 convert "$PHOTOS" -o out/photos --shards 1 --seed 3
+	cmp stream.tfrecord out/photos-train.tfrecord-00000-of-00001
+	same "$(ls -A)" $'out\nstream.tfrecord'
+	rm -r out stream.tfrecord
+	usage_error convert "$PHOTOS" -o - --shards 2
+	usage_error convert "$PHOTOS" -o - --split a=.5,b=.5
+}
+
+@test "names: templates and counts" {
+	run_split 0 convert "$PHOTOS" -o out/p --shards 2 --name-template '{name}.{split}.{shard}-of-{shards}.rec'
+	same "$(cd out && echo p.*)" "p.train.00000-of-00002.rec p.train.00001-of-00002.rec"
+	holds "$stderr" "no metadata for TensorFlow Datasets"
+	run_split 0 convert "$PHOTOS" -o out/p --shards 2 --count-in-name --overwrite
+	same "$(cd out && echo p*)" "p-train-00000-of-00002_00000023.tfrecord p-train-00001-of-00002_00000023.tfrecord"
+	same "$(ls out/index)" $'p-train-00000-of-00002_00000023.tfrecord.idx\np-train-00001-of-00002_00000023.tfrecord.idx'
+	run_split 0 convert "$PHOTOS" -o out/p --split train=.5,val=.5 --count-in-name --overwrite
+	same "$(cd out && echo *.tfrecord)" "train_00000023.tfrecord val_00000023.tfrecord"
+	rm -r out
+	usage_error convert "$PHOTOS" -o out/p --shards 2 --name-template '{split}'
+	usage_error convert "$PHOTOS" -o out/p --split a=.5,b=.5 --name-template '{shard}'
+	usage_error convert "$PHOTOS" -o out/p --name-template 'a/{shard}'
+	usage_error convert "$PHOTOS" -o out/p --name-template '{what}'
+}
+
+@test "keys: slim, single names, left out" {
+	run_split 0 convert "$PHOTOS" -o out/p --keys slim
+	run_split 0 inspect out --record 0
+	for key in image/encoded image/class/label image/class/text image/format image/height image/width image/filename; do
+		holds "$output" "$key"
+	done
+	[ -e out/image.class.label.labels.txt ]
+	run_split 0 convert "$PHOTOS" -o out/p --keys image=pixels,height=,width= --overwrite
+	run_split 0 inspect out --record 0
+	holds "$output" pixels
+	[[ $output != *height* ]]
+	rm -r out
+	usage_error convert "$PHOTOS" -o out/p --keys picture=x
+	usage_error convert "$PHOTOS" -o out/p --keys image=label
+	usage_error convert "$PHOTOS" -o out/p --keys image=
+}
+
+@test "usage errors leave nothing behind" {
+	usage_error convert "$PHOTOS" -o out/p --shards 0
+	usage_error convert "$PHOTOS" -o out/p --shards x
+	usage_error convert "$PHOTOS" -o out/p --split train=.9
+	usage_error convert "$PHOTOS" -o out/p --split train=.999,val=.001
+	usage_error convert "$PHOTOS" -o out/p --labels what
+	usage_error convert "$PHOTOS" -o out/p --labels 'regex:nogroup'
+	usage_error convert "$PHOTOS" -o out/p --reencode jpeg:0
+	usage_error convert "$PHOTOS" -o out/p --reencode png
+	usage_error convert "$PHOTOS" -o out/p --max-bad many
+	usage_error convert "$PHOTOS" -o out/p --stratify colour
+	usage_error convert "$PHOTOS" -o out/
+	run_split 3 convert nowhere "$PHOTOS" -o out/p
+	same "$(ls -A)" ""
+}
+
+@test "sources: files, several folders, skip and limit" {
+	run_split 0 convert "$PHOTOS"/cat/cat_0{1,2}.jpg -o out/p
+	holds "$output" "2 found: 2 written"
+	run_split 0 convert "$PHOTOS/cat" "$PHOTOS/rocket" -o out/p --overwrite
+	holds "$output" "16 found: 16 written"
+	run_split 0 inspect out --record 0
+	[[ $output == *cat/cat_* || $output == *rocket/rocket_* ]]
+	run_split 0 convert "$PHOTOS" -o out/p --skip 3 --limit 5 --overwrite --order keep
+	holds "$output" "5 found: 5 written"
+	run_split 0 inspect out --record 0
+	holds "$output" astronaut/astronaut_00.jpg
+}
+
+@test "labels: regex, csv, offset, none" {
+	run_split 0 convert "$PHOTOS" -o out/p --labels 'regex:/([a-z])'
+	same "$(cat out/label.labels.txt)" $'a\nc\ng\nr'
+	printf 'cat/cat_00.jpg,7\nrocket/rocket_01.jpg,3\n' >t.csv
+	run_split 0 convert "$PHOTOS" -o out/p --labels csv:t.csv --overwrite
+	holds "$output" "46 found: 2 written, 0 bad, 44 other files left out"
+	run_split 0 count out --by label
+	same "$output" $'1\t3\n1\t7\n2'
+	[ ! -e out/label.labels.txt ]
+	run_split 0 convert "$PHOTOS" -o out/p --label-offset 1 --overwrite
+	same "$(head -2 out/label.labels.txt)" $'0\nadmiral'
+	run_split 0 count out --by label
+	same "${lines[0]}" $'3\t1'
+	run_split 0 convert "$PHOTOS" -o out/p --labels none --overwrite
+	run -1 grep -q '"label"' out/features.json
+	[ ! -e out/label.labels.txt ]
+}
+
+@test "--reencode makes each picture a JPEG" {
+	run_split 0 convert "$PHOTOS/coffee" -o out/p --reencode jpeg:90 --keys slim
+	run_split 0 count out --by image/format
+	same "$output" $'8\tjpeg\n8'
+}
+
+@test "bad items: kept apart, or the end, or allowed for" {
+	bad=$CASES/34-one-bad-image/in
+	run_split 1 convert "$bad" -o out/p
+	run_split 0 convert "$bad" -o out/p --max-bad 3 --overwrite
+	run_split 0 convert "$bad" -o out/p --max-bad 34% --overwrite
+	rm -r out
+	run_split 1 convert "$bad" -o out/p --max-bad 2
+	holds "$stderr" "more than the 2"
+	run_split 1 convert "$bad" -o out/p --max-bad 33%
+	same "$(ls -A)" ""
+}
+
+@test "kill -9 leaves dot names only, and the same command then succeeds" {
+	run_split 0 convert "$PHOTOS" -o want/p --shards 40
+	for ms in 002 005 010 020 040; do
+		TUNDISH_STALL=1 timeout -s KILL "0.$ms" "$TUNDISH" convert "$PHOTOS" -o out/p --shards 40 >/dev/null 2>&1 || true
+		[ -d out ] || continue
+		if [ ! -e out/tundish.json ] && ! ls out/*-of-* >/dev/null 2>&1; then
+			same "$(ls out)" ""
+		fi
+	done
+	run_split 0 convert "$PHOTOS" -o out/p --shards 40 --overwrite
+	same "$(digest out)" "$(digest want)"
+	same "$(find out -name '.*' -type f)" ""
+}
+
+@test "SIGTERM removes the temporaries" {
+	TUNDISH_STALL=1 "$TUNDISH" convert "$PHOTOS" "$PHOTOS" "$PHOTOS" "$PHOTOS" -o out/p --shards 180 --check decode >/dev/null 2>&1 &
+	pid=$!
+	sleep 0.05
+	kill -TERM $pid
+	wait $pid || code=$?
+	[ "${code:-0}" = 143 ] || [ -e out/tundish.json ]
+	[ -e out/tundish.json ] || same "$(ls -A)" ""
+}
+
+@test "two runs at once: the second is refused" {
+	mkdir out
+	(flock 9 && run_split 2 convert "$PHOTOS" -o out/p && holds "$stderr" "another run") 9>out/.p.journal
+}
