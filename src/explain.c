@@ -12,8 +12,9 @@
 struct budget {
 	double all;	 /* threads x wall */
 	double busy;	 /* CPU time in stages */
+	double blocked;	 /* waiting inside a stage, as for a disk */
 	double idle;	 /* nothing to do */
-	double lost;	 /* neither: ready to run but not running, or in the pool's own code */
+	double lost;	 /* none of these: ready to run but not running */
 	double consumer; /* wall time in which the consumer did not wait */
 };
 
@@ -28,8 +29,10 @@ static struct budget budget_of(const struct pass *pass)
 	struct budget b = { .all = pass->seconds * s->threads };
 	for (unsigned i = 0; i < s->n_stages; i++)
 		b.busy += (double)s->stages[i].busy_ns / 1e9;
+	for (unsigned i = 0; i < s->n_stages; i++)
+		b.blocked += (double)s->stages[i].wait_ns / 1e9;
 	b.idle = TD_MIN((double)s->workers_wait_ns / 1e9, b.all);
-	b.lost = at_least_zero(b.all - b.busy - b.idle);
+	b.lost = at_least_zero(b.all - b.busy - b.blocked - b.idle);
 	b.consumer = at_least_zero(pass->seconds - (double)s->consumer_wait_ns / 1e9);
 	return b;
 }
@@ -64,8 +67,8 @@ static void stage_gains(struct explain *e, const struct pass *pass, const struct
 {
 	for (unsigned i = 0; i < pass->stats.n_stages; i++) {
 		const struct tundish_flow_stage *s = &pass->stats.stages[i];
-		double rest = b->all - b->idle - (double)s->busy_ns / 1e9;
-		double factor = rest > 0 ? (b->all - b->idle) / rest : 1e3;
+		double rest = b->all - (double)s->busy_ns / 1e9;
+		double factor = rest > 0 ? b->all / rest : 1e3;
 		gain(e, bounded(pass, b, factor), "%s took no time", s->name);
 	}
 }
@@ -96,11 +99,12 @@ void explain_pass(struct explain *ret_explain, const struct pass *pass, unsigned
 		e->share = b.consumer / pass->seconds;
 		return;
 	}
-	if (b.idle > .2 * b.all) {
+	double waits = b.idle + b.blocked;
+	if (waits > .2 * b.all) {
 		e->kind = EXPLAIN_INPUT;
-		e->bottleneck = "waiting for input";
-		e->share = b.idle / b.all;
-		gain(e, bounded(pass, &b, b.all / TD_MAX(b.all - b.idle, 1e-9)), "threads never waited");
+		e->bottleneck = b.blocked > b.idle ? "reading" : "too little work in flight";
+		e->share = waits / b.all;
+		gain(e, bounded(pass, &b, b.all / TD_MAX(b.all - waits, 1e-9)), "threads never waited");
 	} else if (b.lost > .2 * b.all) {
 		e->kind = EXPLAIN_MACHINE;
 		e->bottleneck = "cores that others use";
