@@ -13,6 +13,7 @@ struct worker {
 	struct td_pool *pool;
 	pthread_t thread;
 	pthread_cond_t cond;
+	struct td_wait_stats idle;
 	unsigned number;
 	bool asleep, woken;
 };
@@ -21,7 +22,6 @@ struct td_pool {
 	pthread_mutex_t lock;
 	td_step_fn *step;
 	void *ctx;
-	struct td_wait_stats idle;
 	unsigned threads, sleeping;
 	struct worker *workers;
 };
@@ -32,7 +32,7 @@ static void sleep_worker(struct td_pool *pool, struct worker *w)
 	w->woken = false;
 	pool->sleeping++;
 	while (!w->woken)
-		td_wait(&w->cond, &pool->lock, &pool->idle);
+		td_wait(&w->cond, &pool->lock, &w->idle);
 }
 
 static void *run_worker(void *arg)
@@ -136,7 +136,7 @@ void td_pool_wake(struct td_pool *pool, unsigned n)
 		pool->sleeping--;
 		n--;
 		pthread_cond_signal(&w->cond);
-		atomic_fetch_add_explicit(&pool->idle.wakeups, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&w->idle.wakeups, 1, memory_order_relaxed);
 	}
 }
 
@@ -145,9 +145,15 @@ void td_pool_wait(struct td_pool *pool, pthread_cond_t *cond, struct td_wait_sta
 	td_wait(cond, &pool->lock, stats);
 }
 
-const struct td_wait_stats *td_pool_idle(const struct td_pool *pool)
+void td_pool_idle(const struct td_pool *pool, unsigned n, struct td_wait_sum *ret)
 {
-	return &pool->idle;
+	*ret = (struct td_wait_sum){ 0 };
+	for (unsigned i = 0; i < n && i < pool->threads; i++) {
+		const struct td_wait_stats *idle = &pool->workers[i].idle;
+		ret->waits += idle->waits;
+		ret->wait_ns += idle->wait_ns;
+		ret->wakeups += idle->wakeups;
+	}
 }
 
 void td_pool_join(struct td_pool *pool, uint64_t *ret_idle_ns)
@@ -156,7 +162,9 @@ void td_pool_join(struct td_pool *pool, uint64_t *ret_idle_ns)
 		return;
 	for (unsigned i = 0; i < pool->threads; i++)
 		pthread_join(pool->workers[i].thread, NULL);
+	struct td_wait_sum idle;
+	td_pool_idle(pool, pool->threads, &idle);
 	if (ret_idle_ns)
-		*ret_idle_ns = pool->idle.wait_ns;
+		*ret_idle_ns = idle.wait_ns;
 	free_pool(pool, pool->threads);
 }

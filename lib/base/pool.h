@@ -33,8 +33,11 @@ void td_pool_unlock(struct td_pool *pool);
 void td_pool_wake(struct td_pool *pool, unsigned n);
 /* Waits on a condition of the caller's under the pool's lock; for consumers. */
 void td_pool_wait(struct td_pool *pool, pthread_cond_t *cond, struct td_wait_stats *stats);
-/* What the workers' idling cost. */
-const struct td_wait_stats *td_pool_idle(const struct td_pool *pool);
+/* What the idling of the first n workers cost so far. */
+struct td_wait_sum {
+	uint64_t waits, wait_ns, wakeups;
+};
+void td_pool_idle(const struct td_pool *pool, unsigned n, struct td_wait_sum *ret);
 /* Waits until each worker has ended by itself, frees the pool; NULL is fine. The
  * nanoseconds that workers idled go to *ret_idle_ns, which may be NULL. */
 void td_pool_join(struct td_pool *pool, uint64_t *ret_idle_ns);

@@ -63,6 +63,7 @@ struct td_pixels {
 	unsigned channels, step;
 	size_t stride;
 	unsigned warnings; /* of the decoder: damage that it painted over */
+	bool floats;	   /* samples are float32, `step` counts them: for td_store_pixels() only */
 };
 
 /* Decodes `window` of the picture (NULL: all of it). The pixels are those of a full

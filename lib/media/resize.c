@@ -129,10 +129,42 @@ static int plan(struct job *j, struct td_scratch *s, struct tundish_error *e)
 	return 0;
 }
 
+static void blend_floats(float *to, const float *a, const float *b, float t, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		to[i] = a[i] + (b[i] - a[i]) * t;
+}
+
+static void weigh_floats(float *to, const float *row, float w, size_t n, bool more)
+{
+	for (size_t i = 0; i < n; i++)
+		to[i] = more ? to[i] + w * row[i] : w * row[i];
+}
+
+/* The same as blend_rows() for a source of floats: pictures that were worked on before. */
+static void blend_float_rows(struct job *j, uint32_t y)
+{
+	const struct td_pixels *src = j->src;
+	size_t n = (size_t)src->width * src->step, stride = src->stride / sizeof(float);
+	const float *rows = (const float *)(const void *)src->data;
+	if (j->y.lerp) {
+		const struct td_lerp *l = &j->y.lerp[y];
+		blend_floats(j->row, rows + l->a * stride, rows + l->b * stride, l->t, n);
+		return;
+	}
+	const struct td_taps *t = &j->y.taps[y];
+	for (uint32_t k = 0; k < t->count; k++)
+		weigh_floats(j->row, rows + (t->first + k) * stride, t->weights[k], n, k > 0);
+}
+
 static void blend_rows(struct job *j, uint32_t y)
 {
 	const struct td_pixels *src = j->src;
 	size_t n = (size_t)src->width * src->step;
+	if (src->floats) {
+		blend_float_rows(j, y);
+		return;
+	}
 	if (j->y.lerp) {
 		const struct td_lerp *l = &j->y.lerp[y];
 		j->kernels->blend(j->row, src->data + l->a * src->stride,
@@ -240,7 +272,7 @@ int td_store_pixels(const struct td_pixels *src, const struct td_store *store, s
 	    src->width > INT32_MAX / 4 || store->width > INT32_MAX / 4 ||
 	    !store->width || !store->height || store->dtype > TUNDISH_FLOAT32 || store->dtype < 0)
 		return td_err(e, TUNDISH_E_INVALID, "pixels cannot be stored like this");
-	if (same && !store->scaled && store->dtype == TUNDISH_UINT8) {
+	if (same && !store->scaled && store->dtype == TUNDISH_UINT8 && !src->floats) {
 		copy_pixels(src, store);
 		return 0;
 	}

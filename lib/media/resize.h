@@ -28,7 +28,7 @@ struct td_scratch {
 };
 void td_scratch_free(struct td_scratch *s);
 
-/* Takes a source of uint8 pixels to store->out. The result depends on nothing but the
+/* Takes a source of pixels to store->out. The result depends on nothing but the
  * arguments: the same on every CPU. MEMORY is the only error. */
 int td_store_pixels(const struct td_pixels *src, const struct td_store *store, struct td_scratch *s,
     struct tundish_error *e);
