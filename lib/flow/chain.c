@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Reads the text of a chain of operations. */
+#include <math.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/real.h"
+#include "optable.h"
+#include "picture.h"
+
+/* A run of the text. */
+struct span {
+	const char *s;
+	size_t len;
+};
+
+struct reader {
+	const char *text;
+	struct tundish_error *e;
+};
+
+static int wrong(const struct reader *r, struct span at, const char *what, const char *form)
+{
+	return td_err(r->e, TUNDISH_E_USAGE, "ops, place %zu, \"%s\": %s%s%s",
+	    (size_t)(at.s - r->text) + 1, td_escape((char[128]){ 0 }, 128, at.s, at.len), what,
+	    form ? "; it is written " : "", form ? form : "");
+}
+
+static bool equals(struct span a, const char *name)
+{
+	return strlen(name) == a.len && memcmp(a.s, name, a.len) == 0;
+}
+
+/* What stands before the first `sep`; *rest goes on behind it, or becomes empty. */
+static struct span cut(struct span *rest, char sep)
+{
+	const char *at = rest->len ? memchr(rest->s, sep, rest->len) : NULL;
+	struct span first = { rest->s, at ? (size_t)(at - rest->s) : rest->len };
+	size_t used = at ? first.len + 1 : first.len;
+	*rest = (struct span){ rest->s + used, rest->len - used };
+	return first;
+}
+
+static bool read_real(const struct td_param *param, struct span v, double *ret)
+{
+	double d;
+	if (v.len == 0 || td_parse_real(&d, v.s, v.len) != v.len)
+		return false;
+	*ret = d;
+	return d >= param->least && d <= param->most;
+}
+
+static bool read_whole(const struct td_param *param, struct span v, uint32_t *ret)
+{
+	uint64_t n = 0;
+	if (v.len == 0 || v.len > 9)
+		return false;
+	for (size_t i = 0; i < v.len; i++) {
+		if (v.s[i] < '0' || v.s[i] > '9')
+			return false;
+		n = n * 10 + (uint64_t)(v.s[i] - '0');
+	}
+	*ret = (uint32_t)n;
+	return (double)n >= param->least && (double)n <= param->most;
+}
+
+/* N or HxW into width, height. */
+static bool read_size(const struct td_param *param, struct span v, uint32_t size[2])
+{
+	struct span height = cut(&v, 'x');
+	if (!read_whole(param, height, &size[1]))
+		return false;
+	size[0] = size[1];
+	return v.s == height.s + height.len ? true : read_whole(param, v, &size[0]);
+}
+
+static bool read_range(const struct td_param *param, struct span v, double range[2])
+{
+	size_t n = td_parse_real(&range[0], v.s, v.len);
+	if (n == 0 || n >= v.len || v.s[n] != '-')
+		return false;
+	struct span high = { v.s + n + 1, v.len - n - 1 };
+	return read_real(param, high, &range[1]) && range[0] >= param->least &&
+	    range[0] <= range[1];
+}
+
+static bool read_three(const struct td_param *param, struct span v, double three[3])
+{
+	bool one = memchr(v.s, '/', v.len) == NULL;
+	for (int c = 0; c < 3; c++) {
+		struct span part = one ? v : cut(&v, '/');
+		if (!read_real(param, part, &three[c]))
+			return false;
+	}
+	return one || v.len == 0;
+}
+
+static bool read_edges(const struct td_param *param, struct span v, uint32_t edge[4])
+{
+	bool one = memchr(v.s, '/', v.len) == NULL;
+	for (int i = 0; i < 4; i++) {
+		struct span part = one ? v : cut(&v, '/');
+		if (!read_whole(param, part, &edge[i]))
+			return false;
+	}
+	return one || v.len == 0;
+}
+
+static bool read_word(const struct td_param *param, struct span v, int *ret)
+{
+	for (const struct td_word *w = param->words; w->name; w++) {
+		if (equals(v, w->name)) {
+			*ret = w->value;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool read_value(const struct td_param *param, struct span v, struct td_op *op)
+{
+	void *at = (char *)op + param->offset;
+	switch (param->type) {
+	case P_SIZE:
+		return read_size(param, v, at);
+	case P_NUMBER:
+		return read_whole(param, v, at);
+	case P_EDGES:
+		return v.len > 0 && read_edges(param, v, at);
+	case P_REAL:
+		return read_real(param, v, at);
+	case P_RANGE:
+		return read_range(param, v, at);
+	case P_THREE:
+		return v.len > 0 && read_three(param, v, at);
+	case P_WORD:
+		return read_word(param, v, at);
+	}
+	return false;
+}
+
+/* One "value" or "key=value"; `seen` has a bit for each parameter given. */
+static int read_param(const struct reader *r, struct td_op *op, struct span part, unsigned *seen)
+{
+	struct span value = part, key = { part.s, 0 };
+	if (part.len && memchr(part.s, '=', part.len))
+		key = cut(&value, '=');
+	const struct td_param *p = op->kind->params;
+	while (p->key && !equals(key, p->key))
+		p++;
+	if (!p->key)
+		return wrong(r, part, key.len ? "there is no such parameter" : "takes no value",
+		    op->kind->form);
+	unsigned bit = 1u << (p - op->kind->params);
+	if (*seen & bit)
+		return wrong(r, part, "given twice", NULL);
+	*seen |= bit;
+	if (!read_value(p, value, op))
+		return wrong(r, part, "not understood, or out of range", op->kind->form);
+	return 0;
+}
+
+static void set_defaults(struct td_op *op, const struct td_op_kind *kind)
+{
+	*op = (struct td_op){
+		.kind = kind,
+		.p = 0.5,
+		.scale = { 0.08, 1 },
+		.ratio = { 3.0 / 4, 4.0 / 3 },
+		.mean = { NAN },
+		.std = { NAN },
+	};
+}
+
+static int read_op(const struct reader *r, struct td_op *op, struct span text)
+{
+	struct span rest = text, name = cut(&rest, ':');
+	const struct td_op_kind *kind = td_op_kinds;
+	while (kind->name && !equals(name, kind->name))
+		kind++;
+	if (!kind->name)
+		return wrong(r, name, "there is no such operation", NULL);
+	set_defaults(op, kind);
+	unsigned seen = 0;
+	bool colon = name.len < text.len;
+	while (colon) {
+		struct span part = cut(&rest, ',');
+		int rc = read_param(r, op, part, &seen);
+		if (rc < 0)
+			return rc;
+		colon = part.s + part.len < text.s + text.len;
+	}
+	for (const struct td_param *p = kind->params; p->key; p++) {
+		if (p->must && !(seen & 1u << (p - kind->params)))
+			return wrong(r, text, "a value is missing", kind->form);
+	}
+	const char *bad = kind->check ? kind->check(op) : NULL;
+	return bad ? wrong(r, text, bad, kind->form) : 0;
+}
+
+static bool is(const struct td_op *op, const char *name)
+{
+	return strcmp(op->kind->name, name) == 0;
+}
+
+/* What may stand where: decode first, layout last, small floats before it alone. */
+static int check_place(const struct reader *r, const struct td_chain *c, const struct td_op *op,
+    struct span text, bool *ended)
+{
+	if (is(op, "decode") && c->n > 0)
+		return wrong(r, text, "decode stands first", NULL);
+	if (*ended && !is(op, "layout"))
+		return wrong(r, text, "only layout may follow cast:float16 and cast:bfloat16", NULL);
+	if (c->n > 0 && is(&c->ops[c->n - 1], "layout"))
+		return wrong(r, text, "layout stands last", NULL);
+	*ended |= is(op, "cast") &&
+	    (op->dtype == TUNDISH_FLOAT16 || op->dtype == TUNDISH_BFLOAT16);
+	return 0;
+}
+
+bool td_op_random(const struct td_op *op)
+{
+	bool chance = op->kind->params[0].key && op->kind->params[0].type == P_REAL;
+	return (op->kind->flags & TD_OP_RANDOM) && !(chance && (op->p <= 0 || op->p >= 1));
+}
+
+static void note_effect(struct td_chain *c, struct td_op *op, unsigned place)
+{
+	op->purpose = TD_RNG_OP + place;
+	c->random |= td_op_random(op);
+	if (is(op, "cast"))
+		c->dtype = op->dtype;
+	else if (op->kind->flags & TD_OP_FLOATS)
+		c->dtype = TUNDISH_FLOAT32;
+	if (is(op, "layout"))
+		c->nchw = op->layout;
+}
+
+int td_chain_parse(struct td_chain *ret, const char *text, struct tundish_error *e)
+{
+	static const char blanks[] = " \t\r\n";
+	struct td_chain c = { .dtype = TUNDISH_UINT8 };
+	struct reader r = { text ? text : "", e };
+	bool ended = false;
+	unsigned place = 0;
+	for (const char *s = r.text + strspn(r.text, blanks); *s; s += strspn(s, blanks)) {
+		struct span word = { s, strcspn(s, blanks) };
+		s += word.len;
+		if (c.n == TD_OPS_MAX)
+			return wrong(&r, word, "too many operations", NULL);
+		struct td_op op;
+		int rc = read_op(&r, &op, word);
+		if (rc == 0)
+			rc = check_place(&r, &c, &op, word, &ended);
+		if (rc < 0)
+			return rc;
+		/* a leading decode changes nothing, so it moves nobody's draws */
+		note_effect(&c, &op, place);
+		place += !is(&op, "decode");
+		c.ops[c.n++] = op;
+	}
+	/* what the batch holds is the last step's business, not an operation */
+	if (c.n > 0 && is(&c.ops[c.n - 1], "layout"))
+		c.n--;
+	if (c.n > 0 && is(&c.ops[c.n - 1], "cast"))
+		c.n--;
+	*ret = c;
+	return 0;
+}
+
+struct td_size td_chain_size(const struct td_chain *chain)
+{
+	struct td_size size = { 0 };
+	for (unsigned i = 0; i < chain->n; i++) {
+		if (chain->ops[i].kind->size)
+			chain->ops[i].kind->size(&chain->ops[i], &size);
+	}
+	return size;
+}
+
+int td_op_apply(const struct td_op *op, struct td_picture *picture, struct td_rng *rng)
+{
+	return op->kind->apply(op, picture, rng);
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The table of operations: their parameters, what they do to the size, how they are done. */
+#include "optable.h"
+
+#include "base/err.h"
+#include "passes.h"
+#include "picture.h"
+
+static const struct td_word rules[] = {
+	{ "bilinear", TD_RESIZE_BILINEAR },
+	{ "antialias", TD_RESIZE_ANTIALIAS },
+	{ "area", TD_RESIZE_AREA },
+	{ 0 },
+};
+static const struct td_word dtypes[] = {
+	{ "uint8", TUNDISH_UINT8 },
+	{ "float16", TUNDISH_FLOAT16 },
+	{ "bfloat16", TUNDISH_BFLOAT16 },
+	{ "float32", TUNDISH_FLOAT32 },
+	{ 0 },
+};
+static const struct td_word layouts[] = { { "nhwc", 0 }, { "nchw", 1 }, { 0 } };
+static const struct td_word presets[] = { { "imagenet", 1 }, { "seed", 2 }, { "unit", 3 }, { 0 } };
+
+#define AT(member) offsetof(struct td_op, member)
+#define SIZE_PARAM { "", P_SIZE, AT(width), 1, TD_SIZE_MOST, NULL, true }
+#define RULE_PARAM { "rule", P_WORD, AT(rule), 0, 0, rules, false }
+#define CHANCE_PARAM { "", P_REAL, AT(p), 0, 1, NULL, false }
+#define NO_MORE { 0 }
+
+static const struct td_param no_params[] = { NO_MORE };
+static const struct td_param size_params[] = { SIZE_PARAM, NO_MORE };
+static const struct td_param crop_params[] = { SIZE_PARAM, { "x", P_NUMBER, AT(x), 0, TD_SIZE_MOST },
+	{ "y", P_NUMBER, AT(y), 0, TD_SIZE_MOST }, NO_MORE };
+static const struct td_param resize_params[] = { SIZE_PARAM, RULE_PARAM, NO_MORE };
+static const struct td_param shorter_params[] = {
+	{ "", P_NUMBER, AT(width), 1, TD_SIZE_MOST, NULL, true }, RULE_PARAM, NO_MORE
+};
+static const struct td_param rrc_params[] = { SIZE_PARAM,
+	{ "scale", P_RANGE, AT(scale), 1e-6, 1 }, { "ratio", P_RANGE, AT(ratio), 1e-3, 1e3 },
+	RULE_PARAM, NO_MORE };
+static const struct td_param fraction_params[] = {
+	{ "", P_REAL, AT(fraction), 1e-6, 1, NULL, true }, NO_MORE
+};
+static const struct td_param chance_params[] = { CHANCE_PARAM, NO_MORE };
+static const struct td_param pad_params[] = {
+	{ "", P_EDGES, AT(edge), 0, TD_SIZE_MOST, NULL, true },
+	{ "value", P_REAL, AT(value), -1e9, 1e9 }, NO_MORE
+};
+static const struct td_param clamp_params[] = {
+	{ "", P_RANGE, AT(range), -1e30, 1e30, NULL, true }, NO_MORE
+};
+static const struct td_param normalize_params[] = {
+	{ "", P_WORD, AT(preset), 0, 0, presets, false },
+	{ "mean", P_THREE, AT(mean), -1e9, 1e9 }, { "std", P_THREE, AT(std), 1e-9, 1e9 }, NO_MORE
+};
+static const struct td_param cast_params[] = {
+	{ "", P_WORD, AT(dtype), 0, 0, dtypes, true }, NO_MORE
+};
+static const struct td_param layout_params[] = {
+	{ "", P_WORD, AT(layout), 0, 0, layouts, true }, NO_MORE
+};
+
+/* ---- checks behind the parameters ---- */
+
+static const char *check_normalize(struct td_op *op)
+{
+	static const double mean[3] = { 0.485, 0.456, 0.406 }, std[3] = { 0.229, 0.224, 0.225 };
+	bool own_mean = op->mean[0] == op->mean[0], own_std = op->std[0] == op->std[0];
+	if (op->preset && (own_mean || own_std))
+		return "give a name, or mean and std";
+	if (own_mean != own_std)
+		return "mean and std go together";
+	for (int c = 0; c < 3 && !own_mean; c++) {
+		op->mean[c] = op->preset == 2 ? 0.5 : op->preset == 3 ? 0 : mean[c];
+		op->std[c] = op->preset == 2 ? 0.5 : op->preset == 3 ? 1 : std[c];
+	}
+	return NULL;
+}
+
+/* ---- sizes ---- */
+
+static void size_given(const struct td_op *op, struct td_size *size)
+{
+	*size = (struct td_size){ op->width, op->height };
+}
+
+static void size_random_crop(const struct td_op *op, struct td_size *size)
+{
+	size->width = TD_MIN(size->width, op->width);
+	size->height = TD_MIN(size->height, op->height);
+}
+
+static uint32_t central_side(uint32_t n, double fraction)
+{
+	return n - 2 * (uint32_t)(((double)n - (double)n * fraction) / 2);
+}
+
+static void size_central(const struct td_op *op, struct td_size *size)
+{
+	size->width = central_side(size->width, op->fraction);
+	size->height = central_side(size->height, op->fraction);
+}
+
+static struct td_size shorter_size(struct td_size now, uint32_t side)
+{
+	/* torchvision: the longer side is truncated */
+	if (now.width <= now.height)
+		return (struct td_size){ side, (uint32_t)((uint64_t)side * now.height / now.width) };
+	return (struct td_size){ (uint32_t)((uint64_t)side * now.width / now.height), side };
+}
+
+static void size_shorter(const struct td_op *op, struct td_size *size)
+{
+	if (size->width && size->height)
+		*size = shorter_size(*size, op->width);
+	else
+		*size = (struct td_size){ 0 };
+}
+
+static void size_turned(const struct td_op *op, struct td_size *size)
+{
+	if (op->p >= 1)
+		*size = (struct td_size){ size->height, size->width };
+	else if (op->p > 0 && size->width != size->height)
+		*size = (struct td_size){ 0 };
+}
+
+static void size_pad(const struct td_op *op, struct td_size *size)
+{
+	size->width += size->width ? op->edge[0] + op->edge[2] : 0;
+	size->height += size->height ? op->edge[1] + op->edge[3] : 0;
+}
+
+/* ---- what they do ---- */
+
+static bool happens(const struct td_op *op, struct td_rng *rng)
+{
+	return td_rng_unit(rng) < op->p;
+}
+
+static int apply_crop(const struct td_op *op, struct td_picture *p, struct td_rng *rng)
+{
+	(void)rng;
+	if ((uint64_t)op->x + op->width > p->width || (uint64_t)op->y + op->height > p->height)
+		return td_err(p->e, TUNDISH_E_SCHEMA, "crop of %ux%u at y %u, x %u is outside %ux%u",
+		    op->height, op->width, op->y, op->x, p->height, p->width);
+	return td_picture_crop(p, (struct td_window){ op->x, op->y, op->width, op->height });
+}
+
+/* round() of Python: half goes to even. */
+static uint32_t half(uint32_t d)
+{
+	return d / 2 + (d % 2 && d / 2 % 2);
+}
+
+static int pad(struct td_picture *p, const uint32_t edge[4], double value)
+{
+	struct td_frame *from, *to;
+	int rc = td_picture_settle(p, false, &from);
+	if (rc == 0)
+		rc = td_picture_other(p, edge[0] + from->width + edge[2],
+		    edge[1] + from->height + edge[3], &to);
+	if (rc < 0)
+		return rc;
+	td_pass_pad(to, from, edge[0], edge[1], value);
+	td_picture_swap(p);
+	return 0;
+}
+
+static int apply_center_crop(const struct td_op *op, struct td_picture *p, struct td_rng *rng)
+{
+	(void)rng;
+	/* torchvision pads with zeros what is too small, then cuts */
+	uint32_t more_w = op->width > p->width ? op->width - p->width : 0;
+	uint32_t more_h = op->height > p->height ? op->height - p->height : 0;
+	if (more_w || more_h) {
+		const uint32_t edge[4] = { more_w / 2, more_h / 2, (more_w + 1) / 2,
+			(more_h + 1) / 2 };
+		int rc = pad(p, edge, 0);
+		if (rc < 0)
+			return rc;
+	}
+	return td_picture_crop(p, (struct td_window){ half(p->width - op->width),
+	    half(p->height - op->height), op->width, op->height });
+}
+
+static int apply_central_crop(const struct td_op *op, struct td_picture *p, struct td_rng *rng)
+{
+	(void)rng;
+	uint32_t w = central_side(p->width, op->fraction), h = central_side(p->height, op->fraction);
+	return td_picture_crop(p,
+	    (struct td_window){ (p->width - w) / 2, (p->height - h) / 2, w, h });
+}
+
+static int apply_random_crop(const struct td_op *op, struct td_picture *p, struct td_rng *rng)
+{
+	uint32_t w = TD_MIN(op->width, p->width), h = TD_MIN(op->height, p->height);
+	uint32_t y = (uint32_t)td_rng_below(rng, p->height - h + 1);
+	uint32_t x = (uint32_t)td_rng_below(rng, p->width - w + 1);
+	return td_picture_crop(p, (struct td_window){ x, y, w, h });
+}
+
+static int apply_rrc(const struct td_op *op, struct td_picture *p, struct td_rng *rng)
+{
+	int rc = td_picture_crop(p,
+	    td_random_resized_window(p->width, p->height, op->scale, op->ratio, rng));
+	return rc < 0 ? rc : td_picture_resize(p, op->width, op->height, op->rule);
+}
+
+static int apply_resize(const struct td_op *op, struct td_picture *p, struct td_rng *rng)
+{
+	(void)rng;
+	return td_picture_resize(p, op->width, op->height, op->rule);
+}
+
+static int apply_shorter(const struct td_op *op, struct td_picture *p, struct td_rng *rng)
+{
+	(void)rng;
+	struct td_size to = shorter_size((struct td_size){ p->width, p->height }, op->width);
+	if (TD_MAX(to.width, to.height) > TD_SIZE_MOST)
+		return td_err(p->e, TUNDISH_E_LIMIT, "%ux%u with %u for the shorter side is too large",
+		    p->height, p->width, op->width);
+	return td_picture_resize(p, to.width, to.height, op->rule);
+}
+
+static int apply_hflip(const struct td_op *op, struct td_picture *p, struct td_rng *rng)
+{
+	if (happens(op, rng))
+		td_picture_hflip(p);
+	return 0;
+}
+
+static int apply_vflip(const struct td_op *op, struct td_picture *p, struct td_rng *rng)
+{
+	if (happens(op, rng))
+		td_picture_vflip(p);
+	return 0;
+}
+
+static int apply_rot90(const struct td_op *op, struct td_picture *p, struct td_rng *rng)
+{
+	if (!happens(op, rng))
+		return 0;
+	struct td_frame *from, *to;
+	int rc = td_picture_settle(p, false, &from);
+	if (rc == 0)
+		rc = td_picture_other(p, from->height, from->width, &to);
+	if (rc < 0)
+		return rc;
+	td_pass_rot90(to, from);
+	td_picture_swap(p);
+	return 0;
+}
+
+static int apply_grayscale(const struct td_op *op, struct td_picture *p, struct td_rng *rng)
+{
+	p->floats = true;
+	if (!happens(op, rng))
+		return 0;
+	struct td_frame *f;
+	int rc = td_picture_settle(p, true, &f);
+	if (rc == 0)
+		td_pass_grayscale(f);
+	return rc;
+}
+
+static int apply_pad(const struct td_op *op, struct td_picture *p, struct td_rng *rng)
+{
+	(void)rng;
+	return pad(p, op->edge, op->value);
+}
+
+static int apply_normalize(const struct td_op *op, struct td_picture *p, struct td_rng *rng)
+{
+	(void)rng;
+	double scale[3], bias[3];
+	for (int c = 0; c < 3; c++) {
+		scale[c] = 1 / (255 * op->std[c]);
+		bias[c] = -op->mean[c] / op->std[c];
+	}
+	td_picture_scale(p, scale, bias);
+	return 0;
+}
+
+static int apply_clamp(const struct td_op *op, struct td_picture *p, struct td_rng *rng)
+{
+	(void)rng;
+	struct td_frame *f;
+	int rc = td_picture_settle(p, true, &f);
+	if (rc == 0)
+		td_pass_clamp(f, (float)op->range[0], (float)op->range[1]);
+	return rc;
+}
+
+static int apply_cast(const struct td_op *op, struct td_picture *p, struct td_rng *rng)
+{
+	(void)rng;
+	if (op->dtype == TUNDISH_UINT8)
+		return td_picture_round(p);
+	p->floats = true;
+	return 0;
+}
+
+static int apply_nothing(const struct td_op *op, struct td_picture *p, struct td_rng *rng)
+{
+	(void)op, (void)p, (void)rng;
+	return 0;
+}
+
+/* ---- the table ---- */
+
+const struct td_op_kind td_op_kinds[] = {
+	{ "decode", no_params, "decode", TD_OP_KEEPS, NULL, NULL, apply_nothing },
+	{ "crop", crop_params, "crop:N|HxW[,x=N,y=N]", TD_OP_KEEPS, NULL, size_given, apply_crop },
+	{ "center_crop", size_params, "center_crop:N|HxW", TD_OP_KEEPS, NULL, size_given,
+	    apply_center_crop },
+	{ "central_crop", fraction_params, "central_crop:F", TD_OP_KEEPS, NULL, size_central,
+	    apply_central_crop },
+	{ "random_crop", size_params, "random_crop:N|HxW", TD_OP_RANDOM, NULL, size_random_crop,
+	    apply_random_crop },
+	{ "random_resized_crop", rrc_params,
+	    "random_resized_crop:N|HxW[,scale=LO-HI,ratio=LO-HI,rule=R]", TD_OP_FLOATS | TD_OP_RANDOM, NULL,
+	    size_given, apply_rrc },
+	{ "resize", resize_params, "resize:N|HxW[,rule=bilinear|antialias|area]", TD_OP_FLOATS, NULL,
+	    size_given, apply_resize },
+	{ "resize_shorter", shorter_params, "resize_shorter:N[,rule=bilinear|antialias|area]",
+	    TD_OP_FLOATS, NULL, size_shorter, apply_shorter },
+	{ "hflip", chance_params, "hflip[:P]", TD_OP_RANDOM, NULL, NULL, apply_hflip },
+	{ "vflip", chance_params, "vflip[:P]", TD_OP_RANDOM, NULL, NULL, apply_vflip },
+	{ "rot90", chance_params, "rot90[:P]", TD_OP_RANDOM, NULL, size_turned, apply_rot90 },
+	{ "grayscale", chance_params, "grayscale[:P]", TD_OP_FLOATS | TD_OP_RANDOM, NULL, NULL,
+	    apply_grayscale },
+	{ "pad", pad_params, "pad:N|LEFT/TOP/RIGHT/BOTTOM[,value=V]", TD_OP_KEEPS, NULL, size_pad,
+	    apply_pad },
+	{ "normalize", normalize_params,
+	    "normalize[:imagenet|seed|unit] or normalize:mean=A/B/C,std=D/E/F", TD_OP_FLOATS,
+	    check_normalize, NULL, apply_normalize },
+	{ "clamp", clamp_params, "clamp:LO-HI", TD_OP_FLOATS, NULL, NULL, apply_clamp },
+	{ "cast", cast_params, "cast:uint8|float16|bfloat16|float32", TD_OP_KEEPS, NULL, NULL,
+	    apply_cast },
+	{ "layout", layout_params, "layout:nhwc|nchw", TD_OP_KEEPS, NULL, NULL, apply_nothing },
+	{ 0 },
+};

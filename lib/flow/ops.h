@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What is done to each picture: a chain of operations, from its text to a list. */
+#pragma once
+#include "base/rng.h"
+#include "media/resize.h"
+
+/*
+ * The text is that of tundish-flow(7): NAME[:VALUE][,key=value...], separated by
+ * blanks. Everything about an operation stands in one line of the table in ops.c:
+ * its parameters, what it does to the size, and the function that does it.
+ *
+ * Crops, flips, rot90 and pad keep the type; all else computes and stays in float32,
+ * unrounded, until a cast. cast and layout at the end say what the batch holds
+ * and are no part of the list.
+ */
+struct td_op_kind;
+struct td_picture;
+
+struct td_op {
+	const struct td_op_kind *kind;
+	uint32_t purpose;	/* of its draws: TD_RNG_OP + place in the chain */
+	uint32_t width, height;	/* resize, crops; resize_shorter: width alone */
+	uint32_t x, y;
+	uint32_t edge[4];	/* pad: left, top, right, bottom */
+	int rule;		/* enum td_resize_rule */
+	int dtype;
+	int layout;		/* 1: planes */
+	double p;		/* probability */
+	double fraction;
+	double value;
+	double scale[2], ratio[2], range[2];
+	double mean[3], std[3];
+	int preset;		/* of normalize */
+};
+
+#define TD_OPS_MAX 64
+
+struct td_chain {
+	struct td_op ops[TD_OPS_MAX];
+	unsigned n;
+	int dtype;  /* of the batch, enum tundish_dtype */
+	bool nchw;
+	bool random;
+};
+
+/* Reads the text; NULL and "" mean decode alone. Whatever is wrong is USAGE and names
+ * the place in the text. */
+int td_chain_parse(struct td_chain *ret, const char *text, struct tundish_error *e);
+
+/* Size of what comes out; 0 where it depends on the picture. */
+struct td_size {
+	uint32_t width, height;
+};
+struct td_size td_chain_size(const struct td_chain *chain);
+
+/* Does operation i to the picture. */
+int td_op_apply(const struct td_op *op, struct td_picture *picture, struct td_rng *rng);
+/* Whether it draws. */
+bool td_op_random(const struct td_op *op);
+
+/* torchvision's crop, for a picture of that size: 10 tries, then the middle. */
+struct td_window td_random_resized_window(uint32_t width, uint32_t height, const double scale[2],
+    const double ratio[2], struct td_rng *rng);

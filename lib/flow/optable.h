@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What one line of the table of operations holds; for ops.c and chain.c. */
+#pragma once
+#include "ops.h"
+
+#define TD_SIZE_MOST 65535u
+
+enum td_param_type {
+	P_SIZE,	 /* N or HxW */
+	P_NUMBER,/* a whole number */
+	P_EDGES, /* N or left/top/right/bottom */
+	P_REAL,
+	P_RANGE, /* LO-HI */
+	P_THREE, /* a or a/b/c */
+	P_WORD,
+};
+
+struct td_word {
+	const char *name;
+	int value;
+};
+
+struct td_param {
+	const char *key; /* "": the value behind the colon */
+	enum td_param_type type;
+	size_t offset;	 /* in struct td_op */
+	double least, most;
+	const struct td_word *words;
+	bool must;
+};
+
+enum td_op_flags {
+	TD_OP_KEEPS = 0,  /* the type stays */
+	TD_OP_FLOATS = 1, /* the result is float32 */
+	TD_OP_RANDOM = 2, /* draws, unless its chance is 0 or 1 */
+};
+
+struct td_op_kind {
+	const char *name;
+	const struct td_param *params; /* ends with a NULL key */
+	const char *form; /* how it is written, for messages */
+	int flags;
+	/* completes the parameters; what is wrong with them, or NULL */
+	const char *(*check)(struct td_op *op);
+	void (*size)(const struct td_op *op, struct td_size *size);
+	int (*apply)(const struct td_op *op, struct td_picture *p, struct td_rng *rng);
+};
+
+extern const struct td_op_kind td_op_kinds[]; /* ends with a NULL name */
