@@ -449,12 +449,29 @@ enum tundish_last {
 	TUNDISH_LAST_PAD = 2,  /* it is filled up; `count` tells the real ones */
 };
 
+/* What to do when the records do not give all ranks the same number of batches. */
+enum tundish_uneven {
+	TUNDISH_UNEVEN_ERROR = 0, /* USAGE, with the numbers and the ways out */
+	TUNDISH_UNEVEN_KEEP = 1,  /* every record once; some ranks end earlier */
+	TUNDISH_UNEVEN_DROP = 2,  /* leave out the last records of the order */
+	TUNDISH_UNEVEN_PAD = 3,	  /* repeat records from the start of the order */
+};
+
+/* Memory for the images of batches: pinned, shared, on another device's bus. Called by
+ * threads of the library, at most (prefetch + 1) times. `alloc` gives memory aligned
+ * to 64 bytes, or NULL. Both NULL: the library's own. */
+struct tundish_allocator {
+	void *data;
+	void *(*alloc)(void *data, size_t bytes);
+	void (*free)(void *data, void *memory, size_t bytes);
+};
+
 struct tundish_flow_options {
 	size_t size;
 	const char *const *paths;
 	size_t n_paths;
 	const char *ops;     /* "random_resized_crop:224 hflip normalize"; NULL: decode */
-	const char *shuffle; /* "off", "full"; NULL: off */
+	const char *shuffle; /* "off", "full", "block:N", "buffer:N"; NULL: off */
 	unsigned batch;	     /* 64 */
 	int last;	     /* enum tundish_last; KEEP */
 	uint64_t epochs;     /* 1; UINT64_MAX: without end */
@@ -468,6 +485,10 @@ struct tundish_flow_options {
 	unsigned prefetch;   /* batches made ahead; 0: by memory */
 	uint64_t max_record_bytes, max_pixels;
 	struct tundish_listener listener; /* needs to live until close */
+	unsigned rank, world; /* this process's share of the order, of how many; 0 of 1 */
+	int uneven;	      /* enum tundish_uneven; ERROR */
+	const char *start;    /* go on where a cursor says; NULL: at the start */
+	struct tundish_allocator allocator; /* of the images; needs to live until close */
 };
 
 /* A batch, borrowed from the flow until tundish_flow_release(). */
@@ -475,6 +496,7 @@ struct tundish_batch {
 	uint64_t epoch, index;	 /* from 0; index counts over all epochs */
 	unsigned count;		 /* real samples */
 	unsigned rows;		 /* rows of the arrays: count, or the batch size when padded */
+	unsigned repeats;	 /* of `count`, the last ones: repeated to make ranks even */
 	int dtype;		 /* of images */
 	unsigned ndim;		 /* of images, the batch axis included */
 	uint64_t shape[8];
@@ -494,6 +516,7 @@ struct tundish_flow_stage {
 
 struct tundish_flow_stats {
 	uint64_t records, batches, bad;
+	uint64_t replaced;	/* bad ones whose place another record took (TUNDISH_LAST_DROP) */
 	uint64_t record_bytes;	/* read */
 	uint64_t consumer_wait_ns; /* the caller blocked in tundish_flow_next() */
 	uint64_t workers_wait_ns;  /* workers without anything to do */
@@ -510,18 +533,30 @@ struct tundish_flow;
 /* Fills in the defaults and `size`. */
 TUNDISH_API void tundish_flow_options_init(struct tundish_flow_options *ret_options);
 
-/* Opens a flow: lists the records, checks the options, reads no payload. */
+/* Opens a flow: checks the options, lists the records, reads a few of them to see under
+ * which names they hold picture and label. Where `ops` leave the size to the picture,
+ * the first good record in order gives it, and another size is an error (SCHEMA).
+ * A set where no record has a label gives -1; a record without what the others have is
+ * bad. Errors: USAGE, NOT_FOUND, EMPTY, SCHEMA, IO, MEMORY. */
 TUNDISH_API int tundish_flow_open(struct tundish_flow **ret_flow,
     const struct tundish_flow_options *options, struct tundish_error *ret_error);
-/* 1 and the next batch, 0 at the end. Same batches for any number of threads. */
+/* 1 and the next batch, 0 at the end. Same batches for any number of threads. Batch k
+ * holds positions kB .. kB+B-1 of this rank's order, whatever turns out bad. Bad records
+ * are told to the listener when their batch is handed out. An error is sticky, but for
+ * INVALID: all batches that fit in memory are held by the caller. */
 TUNDISH_API int tundish_flow_next(struct tundish_flow *flow, struct tundish_batch *ret_batch,
     struct tundish_error *ret_error);
 /* Gives a batch back; batches may be held several at a time and given back in
  * any order, by any thread. */
 TUNDISH_API void tundish_flow_release(struct tundish_flow *flow, const struct tundish_batch *batch);
-/* Records in one epoch, and batches in all epochs (UINT64_MAX: without end). */
+/* Records in one epoch, of all ranks, and batches of this rank in all epochs. UINT64_MAX:
+ * without end, or not known before it is read (streams, compressed files). */
 TUNDISH_API uint64_t tundish_flow_records(const struct tundish_flow *flow);
 TUNDISH_API uint64_t tundish_flow_batches(const struct tundish_flow *flow);
+/* Where the flow stands: what `start` takes to go on behind the last batch handed out,
+ * also with another number of threads, or another world of the same global batch. Owned
+ * by the flow, valid until the next call. */
+TUNDISH_API const char *tundish_flow_cursor(struct tundish_flow *flow);
 TUNDISH_API void tundish_flow_stats(struct tundish_flow *flow, struct tundish_flow_stats *ret_stats);
 TUNDISH_API void tundish_flow_close(struct tundish_flow *flow);
 

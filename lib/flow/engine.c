@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The engine: order -> fetch -> work -> batch ring. */
+#include "engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/err.h"
+#include "row.h"
+#include "stream.h"
+
+unsigned td_share_rows(const struct td_share *s, uint64_t b, uint64_t *ret_epoch,
+    uint64_t *ret_first)
+{
+	uint64_t first = b % s->batches * s->batch;
+	*ret_epoch = b / s->batches;
+	*ret_first = first;
+	return (unsigned)TD_MIN((uint64_t)s->batch, s->positions - first);
+}
+
+void td_engine_fail(struct tundish_flow *f, int rc, const struct tundish_error *e)
+{
+	if (f->rc == 0) {
+		f->rc = rc;
+		f->error = *e;
+	}
+	pthread_cond_signal(&f->ready);
+}
+
+/* ---- slots ---- */
+
+static void *slot_memory(size_t bytes)
+{
+	const size_t huge = (size_t)2 << 20;
+	size_t align = bytes >= 2 * huge ? huge : 64;
+	void *p = aligned_alloc(align, (bytes + align - 1) / align * align);
+	if (p && align == huge)
+		madvise(p, bytes, MADV_HUGEPAGE);
+	return p;
+}
+
+void td_slot_free(struct tundish_flow *f, struct td_slot *s)
+{
+	free(s->labels);
+	free(s->good);
+	if (s->images && f->allocator.free)
+		f->allocator.free(f->allocator.data, s->images, f->recipe.row_bytes * f->share.batch);
+	else
+		free(s->images);
+	s->images = NULL;
+}
+
+static bool new_slot(struct tundish_flow *f)
+{
+	struct td_slot *s = &f->slots[f->n_slots];
+	size_t images = f->recipe.row_bytes * f->share.batch;
+	s->labels = calloc(f->share.batch, sizeof *s->labels);
+	s->good = calloc(f->share.batch, 1);
+	if (f->has_images)
+		s->images = f->allocator.alloc ? f->allocator.alloc(f->allocator.data, images) :
+						 slot_memory(images);
+	if (!s->labels || !s->good || (f->has_images && !s->images)) {
+		td_slot_free(f, s);
+		return false;
+	}
+	td_ledger_take(&f->ledger, images + f->share.batch * (sizeof *s->labels + 1));
+	s->next = f->free_slots;
+	f->free_slots = s;
+	f->n_slots++;
+	return true;
+}
+
+static bool more_batches(const struct tundish_flow *f)
+{
+	return f->next_open < f->end && f->next_open <= f->stop_at && !f->read_all;
+}
+
+/* Makes the next batch the one that is handed out. The slot used last comes first: a
+ * quick consumer keeps the ring in few, warm pages. */
+static bool open_batch(struct tundish_flow *f)
+{
+	if (!f->free_slots && !new_slot(f)) {
+		/* fewer batches ahead do as well, as long as there are any */
+		if (f->n_slots > 0)
+			f->most_slots = TD_MIN(f->most_slots, f->n_slots);
+		else
+			td_engine_fail(f, td_err_memory(&f->error), &f->error);
+		return false;
+	}
+	struct td_slot *s = f->free_slots;
+	f->free_slots = s->next;
+	s->batch = f->next_open++;
+	s->given = s->left = 0;
+	s->closed = false;
+	if (f->set.stream) {
+		s->epoch = f->stream.epoch;
+		s->rows = f->share.batch;
+	} else {
+		uint64_t first;
+		s->rows = td_share_rows(&f->share, s->batch, &s->epoch, &first);
+	}
+	f->ring[s->batch % f->n_ring] = s;
+	f->open = s;
+	return true;
+}
+
+static bool can_open(const struct tundish_flow *f)
+{
+	return more_batches(f) && (f->free_slots || f->n_slots < f->most_slots);
+}
+
+/* ---- fetch ---- */
+
+struct td_slot *td_engine_open_slot(struct tundish_flow *f)
+{
+	return f->open || (can_open(f) && open_batch(f)) ? f->open : NULL;
+}
+
+void td_engine_close_batch(struct tundish_flow *f)
+{
+	if (!f->open)
+		return;
+	f->open->closed = true;
+	f->open = NULL;
+}
+
+void td_engine_give_row(struct tundish_flow *f)
+{
+	f->open->left++;
+	if (++f->open->given == f->open->rows)
+		td_engine_close_batch(f);
+}
+
+static bool can_fetch(const struct tundish_flow *f)
+{
+	return f->free_chunks && !f->choked && f->rc == 0 && (f->open || can_open(f)) &&
+	    !(f->set.stream && (f->reading || f->read_all));
+}
+
+static int find_record(struct tundish_flow *f, struct td_item *item)
+{
+	uint64_t record, j = item->slot->batch % f->share.batches * f->share.batch + item->row;
+	item->position = td_share_global(&f->share, j);
+	int rc = td_order_at(f->order, item->epoch, item->position % f->share.records, &record);
+	if (rc == 0)
+		item->spot = td_records_spot(&f->set, record);
+	return rc;
+}
+
+/* Fills a chunk with the next positions, as far as the ledger allows; one record may
+ * always pass when no other is in memory. */
+static void claim(struct tundish_flow *f, struct td_chunk *c)
+{
+	struct td_slot *s;
+	while (c->n < f->chunk_items && (s = td_engine_open_slot(f))) {
+		struct td_item item = { .slot = s, .row = s->given, .epoch = s->epoch };
+		if (find_record(f, &item) < 0) {
+			td_engine_fail(f, td_err_memory(&f->error), &f->error);
+			return;
+		}
+		uint64_t bytes = item.spot.entry.bytes;
+		if (c->n > 0 && c->bytes + bytes > f->chunk_keep)
+			return;
+		if (!td_ledger_try(&f->ledger, bytes)) {
+			if (c->n > 0)
+				return;
+			if (f->busy_chunks > 0) {
+				f->choked = true;
+				return;
+			}
+			td_ledger_take(&f->ledger, bytes);
+		}
+		c->bytes += bytes;
+		c->items[c->n++] = item;
+		td_engine_give_row(f);
+	}
+}
+
+struct td_chunk *td_engine_take_chunk(struct tundish_flow *f)
+{
+	struct td_chunk *c = f->free_chunks;
+	f->free_chunks = c->next;
+	c->next = NULL;
+	c->n = c->claimed = c->left = 0;
+	c->bytes = 0;
+	return c;
+}
+
+static void free_chunk(struct tundish_flow *f, struct td_chunk *c)
+{
+	c->next = f->free_chunks;
+	f->free_chunks = c;
+	td_ledger_give(&f->ledger, c->bytes);
+	f->choked = false;
+}
+
+void td_engine_put_chunk(struct tundish_flow *f, struct td_chunk *c)
+{
+	if (c->n == 0) {
+		free_chunk(f, c);
+		return;
+	}
+	c->left = c->n;
+	f->busy_chunks++;
+	if (f->tail)
+		f->tail->next = c;
+	else
+		f->head = c;
+	f->tail = c;
+	td_pool_wake(f->pool, TD_MIN((c->n + f->grain - 1) / f->grain, f->threads));
+}
+
+void td_engine_count_fetch(struct tundish_flow *f, const struct td_chunk *c, uint64_t cpu_ns)
+{
+	struct tundish_flow_stage *s = &f->stats.stages[TD_STAGE_FETCH];
+	s->items += c->n;
+	s->bytes += c->bytes;
+	s->busy_ns += cpu_ns;
+	f->stats.record_bytes += c->bytes;
+}
+
+static void fetch(struct tundish_flow *f)
+{
+	struct td_chunk *c = td_engine_take_chunk(f);
+	claim(f, c);
+	if (c->n == 0) {
+		free_chunk(f, c);
+		/* free_chunk() says that there is room again: here that is not so */
+		f->choked = f->busy_chunks > 0;
+		return;
+	}
+	f->busy_chunks++;
+	if (can_fetch(f))
+		td_pool_wake(f->pool, 1);
+	td_pool_unlock(f->pool);
+	td_stall();
+	struct tundish_error e = { 0 };
+	uint64_t cpu = td_thread_cpu_ns();
+	int rc = td_chunk_read(c, &f->set, f->files, &e);
+	cpu = td_thread_cpu_ns() - cpu;
+	td_pool_lock(f->pool);
+	f->busy_chunks--;
+	if (rc < 0)
+		td_engine_fail(f, rc, &e);
+	td_engine_count_fetch(f, c, cpu);
+	td_engine_put_chunk(f, c);
+}
+
+/* ---- work ---- */
+
+static void add_note(struct td_slot *s, struct td_note *note)
+{
+	struct td_note **at = &s->notes;
+	while (*at && (*at)->row < note->row)
+		at = &(*at)->next;
+	note->next = *at;
+	*at = note;
+}
+
+static bool slot_complete(const struct td_slot *s)
+{
+	return s->closed && s->left == 0;
+}
+
+static void finish_item(struct tundish_flow *f, struct td_item *item)
+{
+	struct td_slot *s = item->slot;
+	if (item->note) {
+		item->note->row = item->row;
+		if (item->note->fatal)
+			f->stop_at = TD_MIN(f->stop_at, s->batch);
+		add_note(s, item->note);
+		item->note = NULL;
+	}
+	if (item->lost)
+		td_engine_fail(f, TUNDISH_E_MEMORY,
+		    &(struct tundish_error){ TUNDISH_E_MEMORY, "out of memory" });
+	s->left--;
+	if (slot_complete(s) && s->batch == f->next_out)
+		pthread_cond_signal(&f->ready);
+}
+
+/* Time of the parts, scaled from wall to CPU time by what the whole took of either. */
+static void add_times(struct tundish_flow *f, struct td_desk *desk, unsigned items, uint64_t wall,
+    uint64_t cpu)
+{
+	double scale = wall > 0 ? (double)cpu / (double)wall : 1;
+	struct tundish_flow_stage *s = f->stats.stages;
+	s[TD_STAGE_PARSE].busy_ns += (uint64_t)((double)desk->parse_ns * scale);
+	s[TD_STAGE_DECODE].busy_ns += (uint64_t)((double)desk->decode_ns * scale);
+	s[TD_STAGE_PIXELS].busy_ns += (uint64_t)((double)desk->pixels_ns * scale);
+	desk->parse_ns = desk->decode_ns = desk->pixels_ns = 0;
+	for (int i = TD_STAGE_PARSE; i < TD_STAGES; i++)
+		s[i].items += items;
+}
+
+static void recycle(struct tundish_flow *f, struct td_chunk *c)
+{
+	f->busy_chunks--;
+	if (c->buf.cap > 2 * f->chunk_keep)
+		td_buf_free(&c->buf);
+	free_chunk(f, c);
+	if (can_fetch(f))
+		td_pool_wake(f->pool, 1);
+}
+
+static void poll_stop(struct tundish_flow *f)
+{
+	if (!f->listener.stop || f->rc < 0 || pthread_mutex_trylock(&f->talk) != 0)
+		return;
+	if (td_stopped(&f->listener)) {
+		struct tundish_error e;
+		td_engine_fail(f, td_err(&e, TUNDISH_E_STOPPED, "stopped"), &e);
+	}
+	pthread_mutex_unlock(&f->talk);
+}
+
+static void work(struct tundish_flow *f, unsigned worker)
+{
+	struct td_chunk *c = f->head;
+	struct td_hand *hand = &f->hands[worker];
+	unsigned first = c->claimed, n = TD_MIN(f->grain, c->n - first);
+	uint64_t stop_at = f->stop_at;
+	c->claimed += n;
+	if (c->claimed == c->n) {
+		f->head = c->next;
+		if (!f->head)
+			f->tail = NULL;
+	}
+	bool wanted = f->rc == 0;
+	td_pool_unlock(f->pool);
+	td_stall();
+	uint64_t wall = td_now_ns(), cpu = td_thread_cpu_ns();
+	for (unsigned i = first; i < first + n && wanted; i++) {
+		if (c->items[i].slot->batch <= stop_at)
+			td_row_make(f, hand, &c->items[i]);
+	}
+	wall = td_now_ns() - wall;
+	cpu = td_thread_cpu_ns() - cpu;
+	td_stall();
+	td_pool_lock(f->pool);
+	for (unsigned i = first; i < first + n; i++)
+		finish_item(f, &c->items[i]);
+	add_times(f, &hand->desk, n, wall, cpu);
+	f->stats.replaced += hand->replaced;
+	hand->replaced = 0;
+	c->left -= n;
+	if (c->left == 0)
+		recycle(f, c);
+	poll_stop(f);
+}
+
+static enum td_step step(void *ctx, struct td_pool *pool, unsigned worker)
+{
+	struct tundish_flow *f = ctx;
+	f->pool = pool; /* the first steps may come before td_pool_start() has returned */
+	if (f->closing)
+		return TD_STEP_END;
+	if (worker < f->threads && f->head)
+		work(f, worker);
+	else if (!can_fetch(f))
+		return TD_STEP_IDLE;
+	else if (f->set.stream)
+		td_stream_fetch(f);
+	else
+		fetch(f);
+	return TD_STEP_DONE;
+}
+
+/* ---- start, stop ---- */
+
+int td_engine_start(struct tundish_flow *f, struct tundish_error *e)
+{
+	struct td_pool *pool;
+	f->started_ns = td_now_ns();
+	int rc = td_pool_start(&pool, f->threads + f->fetchers, step, f, e);
+	if (rc < 0)
+		return rc;
+	td_pool_lock(pool);
+	f->pool = pool;
+	td_pool_unlock(pool);
+	return 0;
+}
+
+void td_engine_stop(struct tundish_flow *f)
+{
+	if (!f->pool)
+		return;
+	td_pool_lock(f->pool);
+	f->closing = true;
+	td_pool_wake(f->pool, td_pool_threads(f->pool));
+	td_pool_unlock(f->pool);
+	td_pool_join(f->pool, NULL);
+	f->pool = NULL;
+}
+
+/* ---- the consumer's side ---- */
+
+/* A batch that cannot come because the consumer itself holds all room for it. */
+static bool starved(const struct tundish_flow *f)
+{
+	return f->lent > 0 && f->lent == f->most_slots && f->next_open == f->next_out;
+}
+
+static struct td_slot *next_complete(const struct tundish_flow *f)
+{
+	if (f->next_out >= f->next_open)
+		return NULL;
+	struct td_slot *s = f->ring[f->next_out % f->n_ring];
+	return slot_complete(s) ? s : NULL;
+}
+
+static bool at_end(const struct tundish_flow *f)
+{
+	return f->next_out == f->end || (f->read_all && f->next_out == f->next_open);
+}
+
+int td_engine_next(struct tundish_flow *f, struct td_slot **ret, struct tundish_error *e)
+{
+	struct td_slot *s = NULL;
+	int rc = 0;
+	td_pool_lock(f->pool);
+	poll_stop(f);
+	while (f->rc == 0 && !at_end(f) && !(s = next_complete(f)) && !starved(f))
+		td_pool_wait(f->pool, &f->ready, &f->consumer);
+	if (f->rc < 0) {
+		rc = f->rc;
+		if (e)
+			*e = f->error;
+	} else if (s) {
+		s->lent = true;
+		f->lent++;
+		f->next_out++;
+		*ret = s;
+		rc = 1;
+	} else if (!at_end(f)) {
+		rc = td_err(e, TUNDISH_E_INVALID, "all %u batches are held; release one first",
+		    f->lent);
+	}
+	td_pool_unlock(f->pool);
+	return rc;
+}
+
+void td_engine_release(struct tundish_flow *f, struct td_slot *s)
+{
+	td_pool_lock(f->pool);
+	s->lent = false;
+	f->lent--;
+	s->next = f->free_slots;
+	f->free_slots = s;
+	if (can_fetch(f))
+		td_pool_wake(f->pool, 1);
+	td_pool_unlock(f->pool);
+}

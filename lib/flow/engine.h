@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The engine: order -> fetch -> work -> batch ring. */
+#pragma once
+#include "base/held.h"
+#include "base/ledger.h"
+#include "base/pool.h"
+#include "chunk.h"
+#include "order.h"
+#include "recipe.h"
+
+/*
+ * The rules of flow:
+ *
+ * 1. Room for the result is reserved before the work is done: a position is handed out
+ *    only when its batch has a slot, and the work writes straight into its row there.
+ * 2. Bytes bound as well as items: records in memory and batches stand in one ledger.
+ * 3. Either end may finish: the order runs out, or the consumer closes.
+ * 4. The first real error in the order wins, whichever thread meets whichever error
+ *    first: notes wait in their batch until it is its turn. Batches behind a known
+ *    error are no longer worked on.
+ * 5. Whatever is under way knows how to be dropped.
+ * 6. Every blocking wait goes through td_wait(), which counts and times it.
+ * 7. Positions are handed out in order, worked on in any, batches delivered in order.
+ * 8. No lock per row of pixels, no allocation per record in steady state; one hold of
+ *    the lock for each take or finish of a task.
+ *
+ * One pool does it all. Each worker takes the most downstream task that can run: work
+ * before fetch. A few extra threads only fetch, so that waiting for a disk takes no core
+ * from the work; they are no tuning knob, since workers without work fetch too.
+ */
+
+/* Which positions are this rank's, and how they fall into batches. All of it is known
+ * before the first read. */
+struct td_share {
+	uint64_t records;	  /* in an epoch, of all ranks; 0: not known (stream) */
+	uint64_t rank, world;
+	uint64_t positions;	  /* of this rank in an epoch */
+	uint64_t batches;	  /* of this rank in an epoch */
+	unsigned batch;
+	uint64_t epochs;
+};
+
+/* Room for a batch. */
+struct td_slot {
+	struct td_slot *next; /* in the list of free ones */
+	uint8_t *images;
+	int64_t *labels;
+	uint8_t *good;	      /* a row is to be delivered */
+	uint64_t batch, epoch;
+	unsigned rows;	      /* positions it is to hold */
+	unsigned given, left; /* handed out; and of these not finished */
+	bool closed, lent;
+	struct td_note *notes;/* by row */
+	struct td_held held;  /* what a reader of streams said while it filled this batch */
+};
+
+/* What one worker has for itself. */
+struct td_hand {
+	struct td_desk desk;
+	struct td_buf spare; /* a stand-in's record */
+	unsigned replaced;
+};
+
+/* A record of a stream that was looked at before the start. */
+#define TD_PEEKS 16
+struct td_peek {
+	struct td_buf data;
+	struct td_spot spot;
+};
+
+/* Where the reading of a set stands that can only be read in order. */
+struct td_stream {
+	int compression;
+	uint64_t max_record_bytes;
+	struct tundish_reader *reader;
+	size_t file;
+	uint64_t seen;	   /* records of this epoch, skipped ones too */
+	uint64_t epoch, position;
+	struct td_slot *slot; /* that is being filled */
+	struct td_held early; /* what the reader said before the start */
+	struct td_peek peeked[TD_PEEKS];
+	unsigned n_peeked, next_peeked;
+};
+
+enum td_stage {
+	TD_STAGE_FETCH,
+	TD_STAGE_PARSE,
+	TD_STAGE_DECODE,
+	TD_STAGE_PIXELS,
+	TD_STAGES,
+};
+
+struct tundish_flow {
+	/* set at open, then only read */
+	struct tundish_listener listener;
+	struct tundish_allocator allocator;
+	int on_error, last;
+	bool has_images;
+	struct td_share share;
+	struct td_records set;
+	struct td_files *files;
+	struct td_order *order;
+	struct td_recipe recipe;
+	unsigned threads, fetchers;
+	unsigned prefetch, most_slots;
+	unsigned chunk_items, grain; /* positions a fetch, records a work task */
+	uint64_t chunk_keep;	     /* buffers above that are given back after use */
+	uint64_t end;		     /* number of batches; UINT64_MAX: without end */
+
+	/* under the pool's lock from the first batch on */
+	struct td_pool *pool;
+	pthread_cond_t ready;	     /* the next batch is complete, or never will be */
+	struct td_hand *hands;
+	struct td_chunk *chunks, *free_chunks, *head, *tail;
+	unsigned n_chunks, busy_chunks;
+	bool choked;		     /* the ledger refused the next record */
+	struct td_slot *slots, *free_slots;
+	unsigned n_slots, lent;
+	struct td_slot **ring;	     /* batch b at b % n_ring */
+	unsigned n_ring;
+	struct td_slot *open;	     /* whose positions are being handed out */
+	uint64_t next_open, next_out;
+	uint64_t stop_at;	     /* no batch behind this one is wanted */
+	bool closing;
+	struct td_stream stream;     /* used by the thread that set `reading` */
+	bool reading, read_all;
+	int rc;			     /* sticky */
+	struct tundish_error error;
+	struct td_ledger ledger;
+	struct td_wait_stats consumer;
+	uint64_t records, batches, bad; /* handed out and told; the consumer's alone */
+	char cursor[64];
+	struct tundish_flow_stats stats;
+	uint64_t started_ns;
+	pthread_mutex_t talk;	     /* the listener is called by one thread at a time */
+};
+
+/* Makes chunks and slots and starts the pool. */
+int td_engine_start(struct tundish_flow *f, struct tundish_error *e);
+/* Ends it; all that is under way is dropped. */
+void td_engine_stop(struct tundish_flow *f);
+
+/* The next batch in order, complete; 1, 0 at the end, or the sticky error. */
+int td_engine_next(struct tundish_flow *f, struct td_slot **ret, struct tundish_error *e);
+void td_slot_free(struct tundish_flow *f, struct td_slot *slot);
+void td_engine_release(struct tundish_flow *f, struct td_slot *slot);
+
+/* For the fetchers, lock held. The first error stays. */
+void td_engine_fail(struct tundish_flow *f, int rc, const struct tundish_error *e);
+/* The batch that is being handed out, opened where there is room; or NULL. */
+struct td_slot *td_engine_open_slot(struct tundish_flow *f);
+/* Its next row is handed out. */
+void td_engine_give_row(struct tundish_flow *f);
+/* It gets no more rows. */
+void td_engine_close_batch(struct tundish_flow *f);
+struct td_chunk *td_engine_take_chunk(struct tundish_flow *f);
+/* Read: on to the workers; empty: back. */
+void td_engine_put_chunk(struct tundish_flow *f, struct td_chunk *c);
+void td_engine_count_fetch(struct tundish_flow *f, const struct td_chunk *c, uint64_t cpu_ns);
+
+/* Rows of batch b, its epoch, and the position of its row 0 in the rank's share. */
+unsigned td_share_rows(const struct td_share *s, uint64_t b, uint64_t *ret_epoch,
+    uint64_t *ret_first);
+/* Position number j of the share in the order of all ranks. */
+static inline uint64_t td_share_global(const struct td_share *s, uint64_t j)
+{
+	return j * s->world + s->rank;
+}

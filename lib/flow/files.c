@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Open files, no more than the limit allows, shared by all threads. */
+#include "files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/err.h"
+
+struct file {
+	int fd; /* -1: not open */
+	unsigned held;
+	bool used; /* since the hand passed */
+};
+
+struct td_files {
+	char *const *paths;
+	size_t n;
+	struct file *files;
+	size_t open, most, hand;
+	pthread_mutex_t lock;
+	pthread_cond_t freed;
+	struct td_wait_stats waits;
+};
+
+/* A quarter of what the process may open, so that others find room. */
+static size_t most_open(size_t n)
+{
+	struct rlimit limit;
+	size_t most = 256;
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / 4 < most)
+		most = limit.rlim_cur / 4;
+	return TD_MIN(TD_MAX(most, (size_t)1), n);
+}
+
+int td_files_new(struct td_files **ret, char *const *paths, size_t n, struct tundish_error *e)
+{
+	struct td_files *f = calloc(1, sizeof *f);
+	struct file *files = calloc(n, sizeof *files);
+	if (!f || !files) {
+		free(f);
+		free(files);
+		return td_err_memory(e);
+	}
+	for (size_t i = 0; i < n; i++)
+		files[i].fd = -1;
+	*f = (struct td_files){ .paths = paths, .n = n, .files = files, .most = most_open(n) };
+	pthread_mutex_init(&f->lock, NULL);
+	pthread_cond_init(&f->freed, NULL);
+	*ret = f;
+	return 0;
+}
+
+/* Closes a file that nobody holds and that was not used lately; false: all are held. */
+static bool close_one(struct td_files *f)
+{
+	for (size_t i = 0; i < 2 * f->n; i++) {
+		struct file *file = &f->files[f->hand++ % f->n];
+		if (file->fd < 0 || file->held)
+			continue;
+		if (file->used) {
+			file->used = false;
+			continue;
+		}
+		close(file->fd);
+		file->fd = -1;
+		f->open--;
+		return true;
+	}
+	return false;
+}
+
+static int open_file(struct td_files *f, size_t i, struct tundish_error *e)
+{
+	struct file *file = &f->files[i];
+	while (f->open >= f->most && !close_one(f))
+		td_wait(&f->freed, &f->lock, &f->waits);
+	if (file->fd >= 0)
+		return 0; /* another did it while this one waited */
+	int fd;
+	while ((fd = open(f->paths[i], O_RDONLY | O_CLOEXEC)) < 0) {
+		int number = errno;
+		if ((number == EMFILE || number == ENFILE) && close_one(f))
+			continue;
+		return td_err_errno(e, number, "%s", TD_ESC(f->paths[i]));
+	}
+	file->fd = fd;
+	f->open++;
+	return 0;
+}
+
+int td_files_get(struct td_files *f, size_t i, int *ret_fd, struct tundish_error *e)
+{
+	pthread_mutex_lock(&f->lock);
+	struct file *file = &f->files[i];
+	int rc = file->fd >= 0 ? 0 : open_file(f, i, e);
+	if (rc == 0) {
+		file->held++;
+		file->used = true;
+		*ret_fd = file->fd;
+	}
+	pthread_mutex_unlock(&f->lock);
+	return rc;
+}
+
+void td_files_put(struct td_files *f, size_t i)
+{
+	pthread_mutex_lock(&f->lock);
+	if (--f->files[i].held == 0)
+		pthread_cond_signal(&f->freed);
+	pthread_mutex_unlock(&f->lock);
+}
+
+void td_files_free(struct td_files *f)
+{
+	if (!f)
+		return;
+	for (size_t i = 0; i < f->n; i++) {
+		if (f->files[i].fd >= 0)
+			close(f->files[i].fd);
+	}
+	pthread_cond_destroy(&f->freed);
+	pthread_mutex_destroy(&f->lock);
+	free(f->files);
+	free(f);
+}

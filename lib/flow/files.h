@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Open files, no more than the limit allows, shared by all threads. */
+#pragma once
+#include "base/thread.h"
+#include "tundish.h"
+
+struct td_files;
+
+/* For n files with these paths, which stay the caller's. */
+int td_files_new(struct td_files **ret, char *const *paths, size_t n, struct tundish_error *e);
+/* The descriptor of a file, opened where it is not; held until td_files_put(). Waits
+ * when all that may be open are held by others. Errors: NOT_FOUND, IO. */
+int td_files_get(struct td_files *f, size_t file, int *ret_fd, struct tundish_error *e);
+void td_files_put(struct td_files *f, size_t file);
+void td_files_free(struct td_files *f);

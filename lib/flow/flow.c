@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * A flow from outside: open, next, release, stats, close. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "engine.h"
+#include "probe.h"
+#include "stream.h"
+
+#define FETCHERS 2
+#define CHUNK_BYTES ((uint64_t)256 << 10)
+#define SMALL_RECORD ((uint64_t)16 << 10)
+#define PREFETCH_MOST 256u
+
+TUNDISH_API void tundish_flow_options_init(struct tundish_flow_options *ret_options)
+{
+	*ret_options = (struct tundish_flow_options){
+		.size = sizeof *ret_options,
+		.batch = 64,
+		.epochs = 1,
+		.compression = TUNDISH_AUTO,
+		.max_record_bytes = 2147483647,
+		.max_pixels = 268435456,
+		.world = 1,
+	};
+}
+
+/* ---- opening ---- */
+
+static int check_options(const struct tundish_flow_options *o, struct tundish_error *e)
+{
+	if (o->size != sizeof *o || o->n_paths == 0)
+		return td_err(e, TUNDISH_E_INVALID, "options are not initialised, or name no paths");
+	if (o->batch == 0 || o->batch > 1u << 20)
+		return td_err(e, TUNDISH_E_USAGE, "batch is 1 to %u", 1u << 20);
+	if (o->epochs == 0)
+		return td_err(e, TUNDISH_E_USAGE, "epochs is 1 or more");
+	if (o->world == 0 || o->rank >= o->world)
+		return td_err(e, TUNDISH_E_USAGE, "rank %u is not below world %u", o->rank, o->world);
+	return 0;
+}
+
+/* What cannot be done with records that come one after the other. */
+static int check_stream(const struct tundish_flow *f, const struct tundish_flow_options *o,
+    const struct td_order_spec *spec, struct tundish_error *e)
+{
+	bool pipe = false;
+	for (size_t i = 0; i < f->set.files.n; i++)
+		pipe |= strcmp(f->set.files.paths[i], "-") == 0;
+	if (spec->kind != TD_ORDER_OFF)
+		return td_err(e, TUNDISH_E_USAGE, "shuffle %s needs records that can be found by "
+		    "position, not compressed files or a stream; \"tundish shard\" makes such a set",
+		    o->shuffle);
+	if (o->world > 1)
+		return td_err(e, TUNDISH_E_USAGE, "ranks cannot share compressed files or a stream; "
+		    "\"tundish shard\" makes a set that they can");
+	if (o->start)
+		return td_err(e, TUNDISH_E_USAGE, "a start needs records that can be found by "
+		    "position, not compressed files or a stream");
+	if (pipe && o->epochs > 1)
+		return td_err(e, TUNDISH_E_USAGE, "a stream can be read for one epoch only");
+	return 0;
+}
+
+static uint64_t batches_of(uint64_t positions, unsigned batch, int last)
+{
+	return last == TUNDISH_LAST_DROP ? positions / batch : (positions + batch - 1) / batch;
+}
+
+/* How many positions of the order this rank has, by the policy for uneven ones. */
+static int share_out(struct td_share *s, const struct tundish_flow_options *o,
+    struct tundish_error *e)
+{
+	uint64_t least = s->records / s->world, most = (s->records + s->world - 1) / s->world;
+	s->positions = least + (s->rank < s->records % s->world);
+	if (o->uneven == TUNDISH_UNEVEN_DROP)
+		s->positions = least;
+	else if (o->uneven == TUNDISH_UNEVEN_PAD)
+		s->positions = most;
+	else if (o->uneven == TUNDISH_UNEVEN_ERROR &&
+	    batches_of(least, s->batch, o->last) != batches_of(most, s->batch, o->last))
+		return td_err(e, TUNDISH_E_USAGE, "%" PRIu64 " records give some of %" PRIu64
+		    " ranks %" PRIu64 " batches of %u and others %" PRIu64
+		    "; uneven keep, drop or pad says what to do",
+		    s->records, s->world, batches_of(most, s->batch, o->last), s->batch,
+		    batches_of(least, s->batch, o->last));
+	s->batches = batches_of(s->positions, s->batch, o->last);
+	if (s->batches == 0)
+		return td_err(e, TUNDISH_E_USAGE, "%" PRIu64 " records do not fill one batch of %u%s",
+		    s->records, s->batch, s->world > 1 ? " on each rank" : "");
+	return 0;
+}
+
+/* "SEED:EPOCH:POSITION", position being that of the order of all ranks. */
+static int read_start(struct tundish_flow *f, const char *text, struct tundish_error *e)
+{
+	uint64_t seed, epoch, position, whole = f->share.world * f->share.batch;
+	int used = 0;
+	if (sscanf(text, "%" SCNu64 ":%" SCNu64 ":%" SCNu64 "%n", &seed, &epoch, &position, &used) !=
+		3 || text[used])
+		return td_err(e, TUNDISH_E_USAGE, "start \"%s\" is no cursor", TD_ESC(text));
+	if (seed != f->recipe.seed)
+		return td_err(e, TUNDISH_E_USAGE, "start belongs to seed %" PRIu64 ", not %" PRIu64,
+		    seed, f->recipe.seed);
+	if (position % whole || position / whole >= f->share.batches)
+		return td_err(e, TUNDISH_E_USAGE,
+		    "start is at position %" PRIu64 ", where no batch of %" PRIu64 " begins", position,
+		    whole);
+	if (epoch >= f->share.epochs)
+		return td_err(e, TUNDISH_E_USAGE, "start is behind the last epoch");
+	f->next_open = f->next_out = epoch * f->share.batches + position / whole;
+	return 0;
+}
+
+static int plan_order(struct tundish_flow *f, const struct tundish_flow_options *o,
+    struct td_order_spec *spec, struct tundish_error *e)
+{
+	f->end = UINT64_MAX;
+	if (f->set.stream)
+		return check_stream(f, o, spec, e);
+	spec->records = f->share.records = f->set.records;
+	spec->seed = o->seed;
+	if (spec->kind == TD_ORDER_BUFFER && spec->size < spec->records / 10)
+		td_notice(&o->listener, "shuffle buffer:%" PRIu64 " is under a tenth of %" PRIu64
+		    " records: neighbours in the files stay close", spec->size, spec->records);
+	int rc = share_out(&f->share, o, e);
+	if (rc == 0)
+		rc = td_order_open(&f->order, spec, e);
+	if (rc == 0 && o->epochs < UINT64_MAX / f->share.batches)
+		f->end = o->epochs * f->share.batches;
+	if (rc == 0 && o->start)
+		rc = read_start(f, o->start, e);
+	return rc;
+}
+
+/* How many batches and records may be in memory. */
+static void plan_memory(struct tundish_flow *f, const struct tundish_flow_options *o)
+{
+	uint64_t memory = td_memory(o->memory);
+	uint64_t batch = TD_MAX(f->recipe.row_bytes * f->share.batch, (size_t)1);
+	uint64_t fit = TD_MAX(memory / 2 / batch, 2u);
+	uint64_t mean = f->set.stream ? SMALL_RECORD : f->set.bytes / f->set.first[f->set.files.n];
+	f->prefetch = o->prefetch ? o->prefetch : (unsigned)TD_MIN(fit, PREFETCH_MOST);
+	f->most_slots = f->n_ring = f->prefetch + 1;
+	f->ledger.budget = memory;
+	f->chunk_items = (unsigned)TD_MAX(TD_MIN(CHUNK_BYTES / TD_MAX(mean, 1u), TD_CHUNK_ITEMS), 1);
+	f->chunk_keep = TD_MAX(2 * CHUNK_BYTES, 4 * mean);
+	f->grain = mean < SMALL_RECORD ? TD_MIN(8, f->chunk_items) : 1;
+	f->n_chunks = 2 * f->threads + 2 * FETCHERS;
+}
+
+static int make_room(struct tundish_flow *f, struct tundish_error *e)
+{
+	f->chunks = calloc(f->n_chunks, sizeof *f->chunks);
+	f->slots = calloc(f->most_slots, sizeof *f->slots);
+	f->ring = calloc(f->n_ring, sizeof(struct td_slot *));
+	if (!f->chunks || !f->slots || !f->ring)
+		return td_err_memory(e);
+	for (unsigned i = 0; i < f->n_chunks; i++) {
+		f->chunks[i].next = f->free_chunks;
+		f->free_chunks = &f->chunks[i];
+	}
+	return 0;
+}
+
+static int make_hands(struct tundish_flow *f, struct tundish_error *e)
+{
+	f->hands = calloc(f->threads, sizeof *f->hands);
+	if (!f->hands)
+		return td_err_memory(e);
+	for (unsigned i = 0; i < f->threads; i++) {
+		int rc = td_decoder_new(&f->hands[i].desk.decoder, e);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int open_flow(struct tundish_flow *f, const struct tundish_flow_options *o,
+    struct tundish_error *e)
+{
+	struct td_order_spec spec = { 0 };
+	struct td_keys asked = { o->image_key, o->label_key };
+	int rc = td_chain_parse(&f->recipe.chain, o->ops, e);
+	if (rc == 0)
+		rc = td_order_parse(&spec, o->shuffle, e);
+	if (rc == 0)
+		rc = td_records_open(&f->set, o, e);
+	if (rc == 0)
+		rc = plan_order(f, o, &spec, e);
+	if (rc == 0)
+		rc = make_hands(f, e);
+	if (rc == 0 && !f->set.stream)
+		rc = td_files_new(&f->files, f->set.files.paths, f->set.files.n, e);
+	if (rc == 0)
+		rc = td_probe(f, &asked, e);
+	if (rc < 0)
+		return rc;
+	plan_memory(f, o);
+	return make_room(f, e);
+}
+
+TUNDISH_API int tundish_flow_open(struct tundish_flow **ret_flow,
+    const struct tundish_flow_options *options, struct tundish_error *ret_error)
+{
+	int rc = check_options(options, ret_error);
+	if (rc < 0)
+		return rc;
+	struct tundish_flow *f = calloc(1, sizeof *f);
+	if (!f)
+		return td_err_memory(ret_error);
+	const struct tundish_flow_options *o = options;
+	f->listener = o->listener;
+	f->allocator = o->allocator;
+	f->on_error = o->on_error;
+	f->last = o->last;
+	f->stop_at = UINT64_MAX;
+	f->threads = td_threads(o->threads);
+	f->fetchers = FETCHERS;
+	f->share = (struct td_share){
+		.rank = o->rank, .world = o->world, .batch = o->batch, .epochs = o->epochs
+	};
+	f->stream.compression = o->compression;
+	f->stream.max_record_bytes = o->max_record_bytes;
+	f->recipe.seed = o->seed;
+	f->recipe.max_pixels = o->max_pixels;
+	pthread_cond_init(&f->ready, NULL);
+	pthread_mutex_init(&f->talk, NULL);
+	rc = open_flow(f, o, ret_error);
+	if (rc < 0) {
+		tundish_flow_close(f);
+		return rc;
+	}
+	*ret_flow = f;
+	return 0;
+}
+
+/* ---- batches ---- */
+
+/* Tells what was met in the batch, in order; the first fatal note is the error. */
+static int tell_notes(struct tundish_flow *f, struct td_slot *s, struct tundish_error *e)
+{
+	pthread_mutex_lock(&f->talk);
+	int rc = td_held_tell(&s->held, &f->listener, e);
+	while (s->notes && rc == 0) {
+		struct td_note *note = s->notes;
+		s->notes = note->next;
+		if (note->fatal) {
+			rc = td_err_at(e, note->code, note->at, "%s", note->reason);
+		} else {
+			td_fault(&f->listener, note->code, note->at, 0, "%s", note->reason);
+			f->bad++;
+		}
+		free(note);
+	}
+	pthread_mutex_unlock(&f->talk);
+	return rc;
+}
+
+/* Moves the good rows together; their number. */
+static unsigned close_up(const struct tundish_flow *f, struct td_slot *s)
+{
+	unsigned n = 0;
+	size_t row = f->recipe.row_bytes;
+	for (unsigned i = 0; i < s->given; i++) {
+		if (!s->good[i])
+			continue;
+		if (n != i) {
+			if (f->has_images)
+				memcpy(s->images + n * row, s->images + i * row, row);
+			s->labels[n] = s->labels[i];
+		}
+		n++;
+	}
+	return n;
+}
+
+/* Of the good rows, those that repeat the start of the order. */
+static unsigned count_repeats(const struct tundish_flow *f, const struct td_slot *s)
+{
+	unsigned n = 0;
+	if (f->set.stream)
+		return 0;
+	uint64_t first = s->batch % f->share.batches * f->share.batch;
+	for (unsigned i = 0; i < s->given; i++)
+		n += s->good[i] && td_share_global(&f->share, first + i) >= f->share.records;
+	return n;
+}
+
+static void fill_up(const struct tundish_flow *f, struct td_slot *s, unsigned count)
+{
+	size_t row = f->recipe.row_bytes;
+	if (f->has_images)
+		memset(s->images + count * row, 0, (f->share.batch - count) * row);
+	for (unsigned i = count; i < f->share.batch; i++)
+		s->labels[i] = -1;
+}
+
+static struct tundish_batch batch_of(const struct tundish_flow *f, struct td_slot *s, unsigned count)
+{
+	const struct td_recipe *r = &f->recipe;
+	unsigned rows = f->last == TUNDISH_LAST_PAD ? f->share.batch : count;
+	struct tundish_batch b = {
+		.epoch = s->epoch,
+		.index = s->batch,
+		.count = count,
+		.rows = rows,
+		.repeats = count_repeats(f, s),
+		.dtype = r->chain.dtype,
+		.images = s->images,
+		.images_bytes = rows * r->row_bytes,
+		.labels = s->labels,
+		.slot = s,
+	};
+	if (f->has_images) {
+		const uint64_t nhwc[4] = { rows, r->height, r->width, 3 };
+		const uint64_t nchw[4] = { rows, 3, r->height, r->width };
+		b.ndim = 4;
+		memcpy(b.shape, r->chain.nchw ? nchw : nhwc, sizeof nhwc);
+	}
+	return b;
+}
+
+static int fail_for_good(struct tundish_flow *f, int rc, const struct tundish_error *e)
+{
+	td_pool_lock(f->pool);
+	td_engine_fail(f, rc, e);
+	td_pool_unlock(f->pool);
+	return rc;
+}
+
+TUNDISH_API int tundish_flow_next(struct tundish_flow *f, struct tundish_batch *ret_batch,
+    struct tundish_error *ret_error)
+{
+	struct tundish_error e = { 0 };
+	struct td_slot *s;
+	int rc = f->pool ? 0 : td_engine_start(f, &e);
+	while (rc == 0 && (rc = td_engine_next(f, &s, &e)) == 1) {
+		rc = tell_notes(f, s, &e);
+		if (rc < 0) {
+			fail_for_good(f, rc, &e);
+			td_engine_release(f, s);
+			break;
+		}
+		unsigned count = close_up(f, s);
+		bool cut = f->last == TUNDISH_LAST_DROP && f->set.stream && s->given < s->rows;
+		if (count == 0 || cut) {
+			td_engine_release(f, s);
+			continue;
+		}
+		if (f->last == TUNDISH_LAST_PAD)
+			fill_up(f, s, count);
+		f->records += count;
+		f->batches++;
+		*ret_batch = batch_of(f, s, count);
+		return 1;
+	}
+	if (rc < 0 && ret_error)
+		*ret_error = e;
+	return rc;
+}
+
+TUNDISH_API void tundish_flow_release(struct tundish_flow *f, const struct tundish_batch *batch)
+{
+	td_engine_release(f, batch->slot);
+}
+
+/* ---- what it tells ---- */
+
+TUNDISH_API uint64_t tundish_flow_records(const struct tundish_flow *f)
+{
+	return f->set.stream ? UINT64_MAX : f->set.records;
+}
+
+TUNDISH_API uint64_t tundish_flow_batches(const struct tundish_flow *f)
+{
+	return f->end;
+}
+
+TUNDISH_API const char *tundish_flow_cursor(struct tundish_flow *f)
+{
+	uint64_t batches = f->set.stream ? UINT64_MAX : f->share.batches;
+	snprintf(f->cursor, sizeof f->cursor, "%" PRIu64 ":%" PRIu64 ":%" PRIu64, f->recipe.seed,
+	    f->next_out / batches, f->next_out % batches * f->share.world * f->share.batch);
+	return f->cursor;
+}
+
+TUNDISH_API void tundish_flow_stats(struct tundish_flow *f, struct tundish_flow_stats *ret_stats)
+{
+	static const char *const names[TD_STAGES] = { "fetch", "parse", "decode", "pixels" };
+	struct tundish_flow_stats s = { 0 };
+	if (f->pool) {
+		struct td_wait_sum idle = { 0 };
+		td_pool_lock(f->pool);
+		s = f->stats;
+		s.wall_ns = td_now_ns() - f->started_ns;
+		td_pool_unlock(f->pool);
+		td_pool_idle(f->pool, f->threads, &idle);
+		s.workers_wait_ns = idle.wait_ns;
+		s.waits = idle.waits + f->consumer.waits;
+		s.wakeups = idle.wakeups;
+		s.consumer_wait_ns = f->consumer.wait_ns;
+	}
+	s.records = f->records;
+	s.batches = f->batches;
+	s.bad = f->bad + f->set.faults;
+	s.memory_peak = f->ledger.peak;
+	s.threads = f->threads;
+	s.prefetch = f->prefetch;
+	s.n_stages = TD_STAGES;
+	for (int i = 0; i < TD_STAGES; i++)
+		s.stages[i].name = names[i];
+	*ret_stats = s;
+}
+
+/* ---- closing ---- */
+
+static void free_notes(struct td_note *note)
+{
+	while (note) {
+		struct td_note *next = note->next;
+		free(note);
+		note = next;
+	}
+}
+
+static void free_chunks(struct tundish_flow *f)
+{
+	/* what was read and never worked on */
+	for (struct td_chunk *c = f->head; c; c = c->next) {
+		for (unsigned i = c->claimed; i < c->n; i++)
+			free(c->items[i].note);
+	}
+	for (unsigned i = 0; f->chunks && i < f->n_chunks; i++)
+		td_buf_free(&f->chunks[i].buf);
+	free(f->chunks);
+}
+
+TUNDISH_API void tundish_flow_close(struct tundish_flow *f)
+{
+	if (!f)
+		return;
+	td_engine_stop(f);
+	free_chunks(f);
+	for (unsigned i = 0; i < f->n_slots; i++) {
+		free_notes(f->slots[i].notes);
+		td_held_free(&f->slots[i].held);
+		td_slot_free(f, &f->slots[i]);
+	}
+	free(f->slots);
+	free(f->ring);
+	for (unsigned i = 0; f->hands && i < f->threads; i++) {
+		td_desk_free(&f->hands[i].desk);
+		td_buf_free(&f->hands[i].spare);
+	}
+	free(f->hands);
+	td_stream_close(&f->stream);
+	td_held_free(&f->stream.early);
+	td_files_free(f->files);
+	td_order_close(f->order);
+	td_records_close(&f->set);
+	free((char *)f->recipe.keys.image);
+	free((char *)f->recipe.keys.label);
+	pthread_cond_destroy(&f->ready);
+	pthread_mutex_destroy(&f->talk);
+	free(f);
+}

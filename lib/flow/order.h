@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Which record comes when: a function of seed, epoch and position. */
+#pragma once
+#include <stdbool.h>
+
+#include "base/attr.h"
+#include "tundish.h"
+
+enum td_order_kind {
+	TD_ORDER_OFF,	/* as in the files */
+	TD_ORDER_FULL,	/* a permutation of all */
+	TD_ORDER_BLOCK, /* blocks of `size` neighbours permuted, and the records in each */
+	TD_ORDER_BUFFER,/* tf.data's shuffle buffer of `size` */
+};
+
+struct td_order_spec {
+	enum td_order_kind kind;
+	uint64_t size;	  /* of block, buffer */
+	uint64_t records; /* in an epoch; more than 0 */
+	uint64_t seed;
+};
+
+/* Reads "off", "full", "block:N", "buffer:N" into kind and size; NULL means off. USAGE. */
+int td_order_parse(struct td_order_spec *ret, const char *text, struct tundish_error *e);
+
+/* A keyed permutation of 0 .. n-1: a Feistel network over a * b >= n, walked until the
+ * result is below n. Takes no memory. */
+struct td_permutation {
+	uint64_t n, a, b, key[2];
+	unsigned rounds; /* even */
+};
+/* n > 0; `which` tells permutations of the same seed and epoch apart. */
+void td_permutation_init(struct td_permutation *p, uint64_t n, uint64_t seed, uint64_t epoch,
+    uint64_t which);
+uint64_t td_permutation_at(const struct td_permutation *p, uint64_t i);
+uint64_t td_permutation_place(const struct td_permutation *p, uint64_t value); /* its inverse */
+
+/* off, full and block are computed at each call; buffer is replayed once an epoch, whole
+ * numbers only, and the last few epochs are kept. Any thread may ask. */
+struct td_order;
+int td_order_open(struct td_order **ret, const struct td_order_spec *spec, struct tundish_error *e);
+/* The record at a position of an epoch. MEMORY is the only error. */
+int td_order_at(struct td_order *o, uint64_t epoch, uint64_t position, uint64_t *ret_record);
+void td_order_close(struct td_order *o);

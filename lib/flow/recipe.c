@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * From a record to a row of the batch: parse, decode, augment. */
+#include "recipe.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/thread.h"
+
+size_t td_dtype_bytes(int dtype)
+{
+	return dtype == TUNDISH_UINT8 ? 1 : dtype == TUNDISH_FLOAT32 ? 4 : 2;
+}
+
+static const char *kind_name(int kind)
+{
+	static const char *const names[] = { "without a kind", "bytes", "float", "int64" };
+	return kind >= 0 && kind < (int)TD_COUNT(names) ? names[kind] : "?";
+}
+
+static int missing(const char *key, struct tundish_error *e)
+{
+	return td_err(e, TUNDISH_E_SCHEMA, "feature %s is missing", TD_ESC(key));
+}
+
+/* One value of the wanted kind, no other number of them. */
+static int check_feature(const struct tundish_feature *f, const char *key, int kind,
+    struct tundish_error *e)
+{
+	if (!f)
+		return missing(key, e);
+	if (f->kind != kind)
+		return td_err(e, TUNDISH_E_SCHEMA, "feature %s is %s, wanted is %s", TD_ESC(key),
+		    kind_name(f->kind), kind_name(kind));
+	if (f->count != 1)
+		return td_err(e, TUNDISH_E_SCHEMA, "feature %s has %llu values, wanted is one",
+		    TD_ESC(key), (unsigned long long)f->count);
+	return 0;
+}
+
+static int parse(const struct td_recipe *r, const void *record, size_t bytes,
+    const uint8_t **ret_file, size_t *ret_file_bytes, int64_t *ret_label, struct tundish_error *e)
+{
+	struct td_sample s;
+	if (td_sample_find(&s, &r->keys, record, bytes) < 0)
+		return td_err(e, TUNDISH_E_CORRUPT, "not an Example");
+	int rc = 0;
+	*ret_label = -1;
+	if (r->keys.label)
+		rc = check_feature(s.label, r->keys.label, TUNDISH_INT64, e);
+	if (rc == 0 && r->keys.label && tundish_feature_int64(s.label, 0, ret_label) != 1)
+		rc = td_err(e, TUNDISH_E_CORRUPT, "not an Example");
+	if (rc < 0 || !r->keys.image)
+		return rc;
+	rc = check_feature(s.image, r->keys.image, TUNDISH_BYTES, e);
+	if (rc == 0 && tundish_feature_bytes(s.image, 0, ret_file, ret_file_bytes) != 1)
+		rc = td_err(e, TUNDISH_E_CORRUPT, "not an Example");
+	return rc;
+}
+
+static int apply_all(const struct td_recipe *r, struct td_picture *p, uint64_t epoch,
+    uint64_t position)
+{
+	for (unsigned i = 0; i < r->chain.n; i++) {
+		struct td_rng rng;
+		td_rng_at(&rng, r->seed, (uint32_t)epoch, position, r->chain.ops[i].purpose);
+		int rc = td_op_apply(&r->chain.ops[i], p, &rng);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+int td_recipe_make(const struct td_recipe *r, struct td_desk *desk, const void *record,
+    size_t bytes, uint64_t epoch, uint64_t position, void *out, int64_t *ret_label,
+    bool *ret_differs, struct tundish_error *e)
+{
+	const uint8_t *file = NULL;
+	size_t len = 0;
+	uint64_t start = td_now_ns();
+	int rc = parse(r, record, bytes, &file, &len, ret_label, e);
+	*ret_differs = false;
+	if (rc < 0 || !r->keys.image)
+		return rc;
+	struct td_image_info info;
+	rc = td_image_header(&info, file, len, r->max_pixels, e);
+	if (rc < 0)
+		return rc;
+	desk->parse_ns += td_now_ns() - start;
+	struct td_picture p;
+	td_picture_start(&p, desk, &info, file, len, e);
+	rc = apply_all(r, &p, epoch, position);
+	if (rc < 0)
+		return rc;
+	if (p.width != r->width || p.height != r->height) {
+		*ret_differs = true;
+		return td_err(e, TUNDISH_E_SCHEMA, "%ux%u", p.height, p.width);
+	}
+	return td_picture_finish(&p, r->chain.dtype, r->chain.nchw, out);
+}
+
+int td_recipe_measure(const struct td_recipe *r, struct td_desk *desk, const void *record,
+    size_t bytes, uint64_t epoch, uint64_t position, struct td_size *ret, struct tundish_error *e)
+{
+	const uint8_t *file = NULL;
+	size_t len = 0;
+	int64_t label;
+	struct td_image_info info;
+	int rc = parse(r, record, bytes, &file, &len, &label, e);
+	if (rc == 0)
+		rc = td_image_header(&info, file, len, r->max_pixels, e);
+	if (rc < 0)
+		return rc;
+	struct td_picture p;
+	struct td_frame *f;
+	td_picture_start(&p, desk, &info, file, len, e);
+	rc = apply_all(r, &p, epoch, position);
+	if (rc == 0)
+		rc = td_picture_settle(&p, false, &f);
+	if (rc == 0)
+		*ret = (struct td_size){ f->width, f->height };
+	return rc;
+}
+
+int td_recipe_set_size(struct td_recipe *r, struct td_size size, struct tundish_error *e)
+{
+	size_t bytes = td_dtype_bytes(r->chain.dtype) * 3;
+	if (td_mul_overflow(bytes, size.width, &bytes) || td_mul_overflow(bytes, size.height, &bytes))
+		return td_err(e, TUNDISH_E_LIMIT, "a picture of %ux%u is too large", size.height,
+		    size.width);
+	r->width = size.width;
+	r->height = size.height;
+	r->row_bytes = bytes;
+	return 0;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * From a record to a row of the batch: parse, decode, augment. */
+#pragma once
+#include "base/err.h"
+#include "picture.h"
+#include "record/sample.h"
+
+/* What is the same for all records. */
+struct td_recipe {
+	struct td_chain chain;
+	struct td_keys keys;	/* the names that this set uses; NULL: it has none of it */
+	uint64_t seed, max_pixels;
+	uint32_t width, height; /* of a row's picture; 0 until known */
+	size_t row_bytes;	/* of a row's picture */
+	char first[TD_ESC_MAX + 96]; /* the picture that gave the size, where one did */
+};
+
+/* Makes one row. `out` has row_bytes. What is wrong with the record is the error, with a
+ * reason only. *ret_differs is set when all that is wrong is the size. */
+int td_recipe_make(const struct td_recipe *r, struct td_desk *desk, const void *record,
+    size_t bytes, uint64_t epoch, uint64_t position, void *out, int64_t *ret_label,
+    bool *ret_differs, struct tundish_error *e);
+
+/* The size that a record's picture comes out with, all of it decoded to be sure that
+ * it is good. */
+int td_recipe_measure(const struct td_recipe *r, struct td_desk *desk, const void *record,
+    size_t bytes, uint64_t epoch, uint64_t position, struct td_size *ret, struct tundish_error *e);
+
+/* Fixes the size of rows. */
+int td_recipe_set_size(struct td_recipe *r, struct td_size size, struct tundish_error *e);
+
+size_t td_dtype_bytes(int dtype);

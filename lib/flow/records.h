@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The records of a flow: which files, and where each record lies. */
+#pragma once
+#include <stdbool.h>
+
+#include "record/index.h"
+#include "record/paths.h"
+
+struct td_records {
+	struct td_paths files;
+	struct td_index *indexes; /* one a file; NULL when `stream` */
+	uint64_t *first;	  /* number of each file's first record, and of all at the end */
+	uint64_t records;	  /* after skip and limit; 0 while not known (stream) */
+	uint64_t skip, limit;
+	uint64_t bytes;		  /* of all frames */
+	uint64_t faults;	  /* damage met while listing */
+	bool stream; /* a pipe or compressed data in it: can only be read in order */
+};
+
+/* Where a record lies. */
+struct td_spot {
+	size_t file;
+	uint64_t number; /* in its file */
+	struct td_index_entry entry;
+};
+
+/* Lists the records. With TUNDISH_FAIL the first damage in order is an error.
+ * Errors: those of td_paths_find(), EMPTY, CORRUPT, TRUNCATED. */
+int td_records_open(struct td_records *ret, const struct tundish_flow_options *options,
+    struct tundish_error *e);
+/* Record 0 .. records - 1, counted behind skip. */
+struct td_spot td_records_spot(const struct td_records *set, uint64_t record);
+void td_records_close(struct td_records *set);

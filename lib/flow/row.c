@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * One position made into its row, and what happens when its record is bad. */
+#include "row.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+
+#define STAND_INS 16
+
+static uint8_t *row_of(const struct tundish_flow *f, const struct td_item *item)
+{
+	return f->has_images ? item->slot->images + item->row * f->recipe.row_bytes : NULL;
+}
+
+static void make_blank(const struct tundish_flow *f, const struct td_item *item)
+{
+	if (f->has_images)
+		memset(row_of(f, item), 0, f->recipe.row_bytes);
+	item->slot->labels[item->row] = -1;
+	item->slot->good[item->row] = 1;
+}
+
+/* Another record of this rank's share, drawn by position and attempt, in place of a bad
+ * one; blank when sixteen are bad as well. */
+static void stand_in(struct tundish_flow *f, struct td_hand *hand, const struct td_item *item)
+{
+	struct td_rng rng;
+	td_rng_at(&rng, f->recipe.seed, (uint32_t)item->epoch, item->position, TD_RNG_REPLACE);
+	hand->replaced++;
+	for (int attempt = 0; attempt < STAND_INS; attempt++) {
+		uint64_t record, j = td_rng_below(&rng, f->share.positions), bytes;
+		uint64_t position = td_share_global(&f->share, j) % f->share.records;
+		const uint8_t *data;
+		bool differs;
+		if (td_order_at(f->order, item->epoch, position, &record) < 0)
+			break;
+		struct td_spot spot = td_records_spot(&f->set, record);
+		if (td_record_read(&hand->spare, &f->set, f->files, &spot, &data, &bytes, NULL) < 0)
+			continue;
+		int rc = td_recipe_make(&f->recipe, &hand->desk, data, bytes, item->epoch,
+		    item->position, row_of(f, item), &item->slot->labels[item->row], &differs, NULL);
+		if (rc == 0) {
+			item->slot->good[item->row] = 1;
+			return;
+		}
+	}
+	make_blank(f, item);
+}
+
+static void note_it(const struct tundish_flow *f, struct td_item *item, int rc, bool differs,
+    const struct tundish_error *e)
+{
+	struct td_place at = td_item_place(&f->set, item);
+	if (!differs) {
+		item->note = td_note_new(rc, at, rc == TUNDISH_E_MEMORY, e->text);
+		item->lost = !item->note;
+		return;
+	}
+	char text[2 * TD_ESC_MAX + 256];
+	snprintf(text, sizeof text, "pictures differ in size: first %s, then %s: record %llu: %.64s; "
+	    "a resize or a crop makes them alike", f->recipe.first, TD_ESC(at.path),
+	    (unsigned long long)at.record, e->text);
+	item->note = td_note_new(rc, (struct td_place){ NULL, -1, -1, -1 }, true, text);
+	item->lost = !item->note;
+}
+
+void td_row_make(struct tundish_flow *f, struct td_hand *hand, struct td_item *item)
+{
+	struct td_slot *s = item->slot;
+	s->good[item->row] = 0;
+	if (item->data) {
+		struct tundish_error e = { 0 };
+		bool differs;
+		int rc = td_recipe_make(&f->recipe, &hand->desk, item->data, item->bytes,
+		    item->epoch, item->position, row_of(f, item), &s->labels[item->row], &differs,
+		    &e);
+		if (rc == 0) {
+			s->good[item->row] = 1;
+			return;
+		}
+		note_it(f, item, rc, differs, &e);
+	}
+	if (!item->note)
+		return;
+	item->note->fatal |= f->on_error == TUNDISH_FAIL;
+	if (item->note->fatal)
+		return;
+	if (f->on_error == TUNDISH_BLANK)
+		make_blank(f, item);
+	else if (f->last == TUNDISH_LAST_DROP && !f->set.stream)
+		stand_in(f, hand, item);
+}
