@@ -19,7 +19,7 @@ static const struct opt options[] = {
 	OPT_FLAG("verify", 0, S, verify, 1),
 	OPT_FLAG("decode", 0, S, o.decode, 1),
 	OPT_STRING("sheet", 0, S, o.sheet),
-	OPT_NUMBER("sheet-images", 0, S, o.sheet_images, 1, 10000),
+	OPT_NUMBER("sheet-images", 0, S, o.sheet_images, 1, 1000),
 	OPT_STRING("image-key", 0, S, o.image_key),
 	OPT_STRING("label-key", 0, S, o.label_key),
 	OPT_END,

@@ -34,10 +34,11 @@ static int count_picture(struct td_image_facts *facts, const struct td_look *loo
 		return rc;
 	}
 	facts->decoded += look->decode;
-	return count_size(facts, &info, bytes) ? 0 : td_err_memory(e);
+	return count_size(facts, &info, bytes) ? 1 : td_err_memory(e);
 }
 
-/* All values of the picture feature; the first bad one counts. */
+/* All values of the picture feature: the error of the first bad one; else whether the first
+ * is a picture. */
 static int count_pictures(struct td_image_facts *facts, const struct td_look *look,
     const struct tundish_feature *f, struct td_decoder *d, struct tundish_error *e)
 {
@@ -48,10 +49,11 @@ static int count_pictures(struct td_image_facts *facts, const struct td_look *lo
 	for (uint64_t i = 0; f->kind == TUNDISH_BYTES && i < f->count; i++) {
 		int rc = tundish_feature_bytes(f, i, &data, &bytes);
 		if (rc > 0)
-			rc = count_picture(facts, look, data, bytes, d, first ? &ignored : e);
+			rc = count_picture(facts, look, data, bytes, d, first < 0 ? &ignored : e);
 		if (rc == TUNDISH_E_MEMORY)
 			return rc;
-		first = first ? first : rc;
+		if (i == 0 || (rc < 0 && first >= 0))
+			first = rc;
 	}
 	return first;
 }
@@ -104,6 +106,7 @@ int td_facts_record(struct td_facts *f, const struct td_look *look, const char *
 	f->examples++;
 	f->empty += r->bytes == 0;
 	f->labels.values.value_bytes = sizeof(struct td_by_value);
+	f->has_label = sample.label != NULL;
 	if (!count_features(&f->example, path, r) || !td_by_add(&f->labels, sample.label))
 		return td_err_memory(e);
 	return sample.image ? count_pictures(&f->images, look, sample.image, d, e) : 0;

@@ -23,6 +23,7 @@ struct td_facts {
 	struct td_tally sizes; /* of payloads */
 	struct td_image_facts images;
 	struct td_by labels;
+	bool has_label; /* the record counted last; its text is in labels.text */
 };
 
 /* How to look at records. */
@@ -32,7 +33,7 @@ struct td_look {
 	bool decode;
 };
 
-/* Counts a record. 0; or CORRUPT, UNSUPPORTED, ... and a reason in e when the picture
+/* Counts a record. 1: with a picture that is good so far, 0: without one; or CORRUPT, UNSUPPORTED, ... and a reason in e when the picture
  * in it is bad (all the rest is counted); or MEMORY. `d` may be NULL unless decode. */
 int td_facts_record(struct td_facts *f, const struct td_look *look, const char *path,
     const struct tundish_record *r, struct td_decoder *d, struct tundish_error *e);

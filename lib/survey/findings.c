@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "json.h"
 #include "survey.h"
 
 #define PER_FILE_CELLS 1000000 /* a larger table of classes and files is left out */
@@ -216,6 +215,17 @@ bool td_survey_to_json(struct tundish_survey *s, const struct td_class_table *c)
 	if (c->n)
 		td_json_set(&j, o, "classes", classes(&j, s, c));
 	td_json_set(&j, o, "files", files(&j, s));
+	if (s->pictures)
+		td_json_set(&j, o, "pictures", json_incref(s->pictures));
 	td_json_set(&j, o, "warnings", lines(&j, &s->warnings));
 	return td_json_dump(&j, o, &s->json);
+}
+
+bool td_survey_pictures_only(struct tundish_survey *s)
+{
+	struct td_json j = { 0 };
+	json_t *o = json_object();
+	td_json_int(&j, o, "faults", s->faults);
+	td_json_set(&j, o, "pictures", json_incref(s->pictures));
+	return td_json_dump(&j, o, &s->json) && td_buf_printf(&s->text, "%s", "");
 }

@@ -7,13 +7,21 @@
 #include "base/err.h"
 #include "base/thread.h"
 #include "record/reader.h"
+#include "raw.h"
+#include "sheet.h"
 #include "survey.h"
+
+/* What a pass finds in one file. */
+struct part {
+	struct td_facts facts;
+	struct td_picks picks;
+};
 
 struct run {
 	struct tundish_survey *s;
+	struct td_picks picks; /* for the sheet */
 	struct td_look look;
 	struct td_decoder **decoders; /* one a worker, made when first needed */
-	unsigned n_decoders;
 };
 
 void tundish_inspect_options_init(struct tundish_inspect_options *ret_options)
@@ -30,53 +38,69 @@ void tundish_inspect_options_init(struct tundish_inspect_options *ret_options)
 	};
 }
 
+/* Offers the record to the sheet. */
+static bool offer(const struct run *run, struct part *part, const struct td_scan_file *file,
+    const struct tundish_record *r)
+{
+	const struct td_buf *label = &part->facts.labels.text;
+	const struct td_pick pick = { .record = r->number, .offset = r->offset, .file = file->number };
+	part->picks.limit = run->picks.limit;
+	return part->facts.has_label ?
+	    td_picks_offer(&part->picks, label->data, label->len, run->s->options.seed, pick) :
+	    td_picks_offer(&part->picks, TD_SHEET_NO_LABEL, 1, run->s->options.seed, pick);
+}
+
 static int look_at(void *ctx, struct td_scan_job *job, const struct tundish_record *r,
     struct tundish_error *e)
 {
 	struct run *run = ctx;
+	struct part *part = job->part;
 	struct td_decoder **d = &run->decoders[job->worker];
 	int rc = run->look.decode && !*d ? td_decoder_new(d, e) : 0;
 	if (rc < 0)
 		return rc;
 	struct tundish_error bad = { 0 };
-	rc = td_facts_record(job->part, &run->look, job->file.path, r, *d, &bad);
+	rc = td_facts_record(&part->facts, &run->look, job->file.path, r, *d, &bad);
 	if (rc == TUNDISH_E_MEMORY)
 		return td_err_memory(e);
-	return rc < 0 ? td_scan_bad(job, r, rc, e, "%s", bad.text) : 0;
+	if (rc < 0)
+		return td_scan_bad(job, r, rc, e, "%s", bad.text);
+	if (rc > 0 && run->picks.limit && !offer(run, part, &job->file, r))
+		return td_err_memory(e);
+	return 0;
 }
 
 static int merge(void *ctx, struct td_scan_job *job, struct tundish_error *e)
 {
-	struct tundish_survey *s = ((struct run *)ctx)->s;
-	struct td_facts *part = job->part;
+	struct run *run = ctx;
+	struct tundish_survey *s = run->s;
+	struct part *part = job->part;
 	s->files[job->file.number] = job->file;
 	s->records += job->file.records;
 	s->faults += job->file.faults;
 	s->bytes += job->file.bytes;
-	if (!td_file_labels_add(s, job->file.number, &part->labels) ||
-	    !td_facts_merge(&s->facts, part))
+	if (!td_file_labels_add(s, job->file.number, &part->facts.labels) ||
+	    !td_facts_merge(&s->facts, &part->facts) || !td_picks_merge(&run->picks, &part->picks))
 		return td_err_memory(e);
 	return 0;
 }
 
 static void free_part(void *part)
 {
-	td_facts_free(part);
+	struct part *p = part;
+	td_facts_free(&p->facts);
+	td_picks_free(&p->picks);
 }
 
-static int scan(struct tundish_survey *s, struct tundish_error *e)
+static int scan(struct run *run, struct tundish_error *e)
 {
-	const struct tundish_inspect_options *o = &s->options;
-	struct run run = {
-		.s = s,
-		.look = { { o->image_key, o->label_key }, o->max_pixels, o->decode },
-		.n_decoders = td_threads(o->threads),
-	};
-	run.decoders = calloc(run.n_decoders, sizeof(*run.decoders));
-	if (!run.decoders)
+	const struct tundish_inspect_options *o = &run->s->options;
+	unsigned n_decoders = td_threads(o->threads);
+	run->decoders = calloc(n_decoders, sizeof(*run->decoders));
+	if (!run->decoders)
 		return td_err_memory(e);
 	const struct td_scan pass = {
-		.paths = &s->paths,
+		.paths = &run->s->paths,
 		.crc = o->crc,
 		.compression = o->compression,
 		.on_error = o->on_error,
@@ -84,16 +108,16 @@ static int scan(struct tundish_survey *s, struct tundish_error *e)
 		.memory = o->memory,
 		.max_record_bytes = o->max_record_bytes,
 		.listener = &o->listener,
-		.ctx = &run,
-		.part_bytes = sizeof(struct td_facts),
+		.ctx = run,
+		.part_bytes = sizeof(struct part),
 		.record = look_at,
 		.merge = merge,
 		.free_part = free_part,
 	};
 	int rc = td_scan_run(&pass, e);
-	for (unsigned i = 0; i < run.n_decoders; i++)
-		td_decoder_free(run.decoders[i]);
-	free(run.decoders);
+	for (unsigned i = 0; i < n_decoders; i++)
+		td_decoder_free(run->decoders[i]);
+	free(run->decoders);
 	return rc;
 }
 
@@ -109,26 +133,43 @@ static const char *found_key(const struct td_schema *s, const char *asked,
 	return NULL;
 }
 
+/* From the findings to texts and files. */
+static int tell(struct run *run, struct tundish_error *e)
+{
+	struct tundish_survey *s = run->s;
+	const struct tundish_inspect_options *o = &s->options;
+	struct td_class_table classes;
+	s->image_key = found_key(&s->facts.example, o->image_key, td_image_keys);
+	s->label_key = found_key(&s->facts.example, o->label_key, td_label_keys);
+	int rc = td_class_names_read(s, e);
+	if (rc < 0)
+		return rc;
+	bool ok = td_class_table_build(&classes, s) && td_survey_warn(s) &&
+	    td_survey_report(s, &classes) && td_survey_to_json(s, &classes);
+	rc = ok ? 0 : td_err_memory(e);
+	if (rc == 0 && o->sheet)
+		rc = td_sheet_draw(s, &classes, &run->picks, e);
+	td_class_table_free(&classes);
+	return rc;
+}
+
 static int survey_set(struct tundish_survey *s, struct tundish_error *e)
 {
 	const struct tundish_inspect_options *o = &s->options;
+	struct run run = {
+		.s = s,
+		.picks = { .limit = o->sheet ? o->sheet_images : 0 },
+		.look = { { o->image_key, o->label_key }, o->max_pixels, o->decode },
+	};
 	s->files = calloc(s->paths.n, sizeof *s->files);
 	s->file_labels = calloc(s->paths.n, sizeof *s->file_labels);
 	if (!s->files || !s->file_labels)
 		return td_err_memory(e);
-	int rc = scan(s, e);
-	if (rc < 0)
-		return rc;
-	s->image_key = found_key(&s->facts.example, o->image_key, td_image_keys);
-	s->label_key = found_key(&s->facts.example, o->label_key, td_label_keys);
-	rc = td_class_names_read(s, e);
-	if (rc < 0)
-		return rc;
-	struct td_class_table classes;
-	bool ok = td_class_table_build(&classes, s) && td_survey_warn(s) &&
-	    td_survey_report(s, &classes) && td_survey_to_json(s, &classes);
-	td_class_table_free(&classes);
-	return ok ? 0 : td_err_memory(e);
+	int rc = scan(&run, e);
+	if (rc == 0)
+		rc = tell(&run, e);
+	td_picks_free(&run.picks);
+	return rc;
 }
 
 /* Reads on to record `wanted`, counted through the files. 1 and its place in the file,
@@ -184,7 +225,29 @@ static int check_options(const struct tundish_inspect_options *o, struct tundish
 		return td_err(e, TUNDISH_E_INVALID, "inspect: options were not initialised");
 	if (o->n_paths == 0)
 		return td_err(e, TUNDISH_E_USAGE, "nothing to inspect: no path given");
+	if (o->sheet && (o->sheet_images == 0 || o->sheet_images > TD_SHEET_MOST))
+		return td_err(e, TUNDISH_E_USAGE, "a sheet holds 1 to %d pictures", TD_SHEET_MOST);
+	for (size_t i = 0; o->sheet && i < o->n_paths; i++) {
+		if (strcmp(o->paths[i], "-") == 0)
+			return td_err(e, TUNDISH_E_USAGE, "a sheet cannot be drawn from a stream");
+	}
 	return 0;
+}
+
+/* The set in `paths`, which may be empty when there were pictures. */
+static int inspect_set(struct tundish_survey *s, const char *const *paths, size_t n,
+    struct tundish_error *e)
+{
+	const struct tundish_inspect_options *o = &s->options;
+	if (n == 0 && s->pictures)
+		return td_survey_pictures_only(s) ? 0 : td_err_memory(e);
+	int rc = td_paths_find(&s->paths, paths, n, &o->listener, e);
+	if (rc < 0)
+		return rc;
+	s->faults += s->paths.faults;
+	if (s->paths.faults && o->on_error == TUNDISH_FAIL)
+		return td_err(e, TUNDISH_E_BAD, "the set is not whole");
+	return o->record >= 0 ? show_record(s, e) : survey_set(s, e);
 }
 
 int tundish_inspect(const struct tundish_inspect_options *options, struct tundish_survey **ret_survey,
@@ -193,16 +256,19 @@ int tundish_inspect(const struct tundish_inspect_options *options, struct tundis
 	int rc = check_options(options, ret_error);
 	if (rc < 0)
 		return rc;
+	size_t n = options->n_paths;
 	struct tundish_survey *s = calloc(1, sizeof *s);
-	if (!s)
-		return td_err_memory(ret_error);
-	s->options = *options;
-	rc = td_paths_find(&s->paths, options->paths, options->n_paths, &options->listener, ret_error);
-	if (rc == 0 && s->paths.faults && options->on_error == TUNDISH_FAIL)
-		rc = td_err(ret_error, TUNDISH_E_BAD, "the set is not whole");
-	s->faults = rc == 0 ? s->paths.faults : 0;
-	if (rc == 0)
-		rc = options->record >= 0 ? show_record(s, ret_error) : survey_set(s, ret_error);
+	const char **paths = calloc(n, sizeof(*paths));
+	if (s && paths) {
+		memcpy(paths, options->paths, n * sizeof(*paths));
+		s->options = *options;
+		rc = td_raw_pictures(s, paths, &n, ret_error);
+		if (rc == 0)
+			rc = inspect_set(s, paths, n, ret_error);
+	} else {
+		rc = td_err_memory(ret_error);
+	}
+	free(paths);
 	if (rc < 0)
 		tundish_survey_free(s);
 	else
@@ -234,6 +300,7 @@ void tundish_survey_free(struct tundish_survey *s)
 	for (size_t i = 0; i < s->warnings.n; i++)
 		free(s->warnings.lines[i]);
 	free(s->file_labels);
+	json_decref(s->pictures);
 	free(s->files);
 	free(s->warnings.lines);
 	td_classes_free(&s->names);

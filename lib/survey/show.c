@@ -8,7 +8,6 @@
 #include "base/err.h"
 #include "base/table.h"
 #include "base/utf8.h"
-#include "json.h"
 #include "record/example.h"
 #include "record/sequence.h"
 #include "survey.h"

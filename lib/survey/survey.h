@@ -2,6 +2,7 @@
  * The findings of an inspection, between the rooms that make them and that tell them. */
 #pragma once
 #include "facts.h"
+#include "json.h"
 #include "scan.h"
 #include "source/classes.h"
 
@@ -33,6 +34,7 @@ struct tundish_survey {
 	const char *image_key, *label_key; /* found; NULL */
 	struct td_classes names;	   /* by label number; from a file beside the set */
 	struct td_lines warnings;
+	json_t *pictures; /* in files of their own; NULL */
 	struct td_buf json, text;
 };
 
@@ -75,6 +77,8 @@ bool td_survey_warn(struct tundish_survey *s) td_must_check;
 /* report.c, findings.c: fill s->text and s->json. */
 bool td_survey_report(struct tundish_survey *s, const struct td_class_table *classes) td_must_check;
 bool td_survey_to_json(struct tundish_survey *s, const struct td_class_table *classes) td_must_check;
+/* For an inspection of nothing but picture files. */
+bool td_survey_pictures_only(struct tundish_survey *s) td_must_check;
 
 /* show.c: one record, into text and json. */
 int td_survey_show(struct tundish_survey *s, const char *path, const struct tundish_record *r,

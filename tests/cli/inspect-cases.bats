@@ -115,3 +115,30 @@ CASES=$SOURCE/tests/golden/cases
 	done
 	[ "$(wc -l <err--json.1)" -gt 10 ]
 }
+
+@test "pictures in files of their own: their headers" {
+	run_split 0 inspect "$DATA"/photos/cat/cat_00.jpg
+	[[ $output =~ cat_00.jpg:\ JPEG\ [0-9]+x[0-9]+,\ 3\ channels,\ 8\ bits ]]
+	run_split 0 inspect --json "$CASES"/73-png-16-bit/in/*/*.png "$CASES/12-zero-length-record/with-empty.tfrecord"
+	json 'j["records"] == 3 and all(p["kind"] == "PNG" for p in j["pictures"]) and 16 in [p["bits"] for p in j["pictures"]]'
+	run_split 1 inspect "$CASES"/34-one-bad-image/in/*/*
+	holds "$output" "JPEG"
+	[ -n "$stderr" ]
+}
+
+@test "a contact sheet: the same for any number of threads, spread over classes" {
+	for j in 1 3 99; do
+		run_split 0 inspect -j $j --sheet $j.png "$CASES/12-zero-length-record" "$CASES/20-missing-feature"
+		cmp 1.png $j.png
+	done
+	run_split 0 inspect 1.png
+	# 7 pictures of 192 in four columns and two rows
+	holds "$output" "PNG 848x"
+	run_split 0 inspect --sheet two.png --sheet-images 2 "$CASES/20-missing-feature"
+	run_split 0 inspect two.png
+	holds "$output" "PNG 640x"
+	run_split 2 inspect --sheet no.png - </dev/null
+	run_split 3 inspect --sheet no.png "$CASES/21-type-differs"
+	holds "$stderr" "no pictures"
+	[ ! -e no.png ]
+}

@@ -336,15 +336,14 @@ static void test_limit(void **state)
 	}
 }
 
-static void test_writer(void **state)
+static void check_writer(int compression, int level)
 {
-	(void)state;
 	char path[] = "/tmp/test-reader-XXXXXX";
 	int fd = mkstemp(path);
 	static uint8_t data[3000000];
 	struct tundish_writer *w;
 	struct tundish_error e;
-	assert_int_equal(tundish_writer_open(&w, path, TUNDISH_NONE, 0, &e), 0);
+	assert_int_equal(tundish_writer_open(&w, path, compression, level, &e), 0);
 	size_t sizes[] = { 0, 7, 1 << 18, (1 << 18) + 1, 3000000, 12, 900000, 900000 };
 	for (size_t i = 0; i < TD_COUNT(sizes); i++) {
 		memset(data, (int)i, sizes[i]);
@@ -354,6 +353,7 @@ static void test_writer(void **state)
 	struct read r;
 	read_start(&r);
 	read_path(&r, path);
+	assert_int_equal(r.compression, compression);
 	assert_int_equal(r.n, TD_COUNT(sizes));
 	assert_int_equal(r.n_faults, 0);
 	for (size_t i = 0; i < r.n; i++) {
@@ -364,12 +364,31 @@ static void test_writer(void **state)
 	read_free(&r);
 
 	struct td_index index;
-	assert_int_equal(td_index_open(&index, path, NULL, &e), 0);
-	assert_int_equal(index.n, TD_COUNT(sizes));
-	assert_int_equal(index.from_sidecar, 0);
-	td_index_free(&index);
+	int rc = td_index_open(&index, path, NULL, &e);
+	assert_int_equal(rc, compression ? TUNDISH_E_UNSUPPORTED : 0);
+	if (rc == 0) {
+		assert_int_equal(index.n, TD_COUNT(sizes));
+		assert_int_equal(index.from_sidecar, 0);
+		td_index_free(&index);
+	}
 	close(fd);
 	unlink(path);
+}
+
+static void test_writer(void **state)
+{
+	(void)state;
+	struct tundish_writer *w;
+	struct tundish_error e;
+	check_writer(TUNDISH_NONE, 0);
+	check_writer(TUNDISH_GZIP, 0);
+	check_writer(TUNDISH_GZIP, 1);
+	check_writer(TUNDISH_ZLIB, 0);
+	check_writer(TUNDISH_ZLIB, 9);
+	check_writer(TUNDISH_SNAPPY, 0);
+	assert_int_equal(tundish_writer_open(&w, "/tmp/x", 7, 0, &e), TUNDISH_E_USAGE);
+	assert_int_equal(tundish_writer_open(&w, "/tmp/x", TUNDISH_GZIP, 10, &e), TUNDISH_E_USAGE);
+	assert_int_equal(tundish_writer_open(&w, "/nonexistent/x", 0, 0, &e), TUNDISH_E_IO);
 }
 
 int main(void)

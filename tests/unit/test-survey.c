@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "unit.h"
 
+#include "survey/canvas.h"
+#include "survey/picks.h"
 #include "survey/schema.h"
 #include "survey/tally.h"
 
@@ -91,11 +93,100 @@ static void test_schema(void **state)
 	td_schema_free(&part);
 }
 
+/* Offers `n` records of each of three classes, from file `file` on. */
+static void offer(struct td_picks *p, size_t file, uint64_t n, uint64_t seed)
+{
+	p->limit = 7;
+	for (uint64_t i = 0; i < n; i++) {
+		const struct td_pick pick = { .file = file, .record = i, .offset = i * 10 };
+		assert_true(td_picks_offer(p, i % 10 == 0 ? "a" : i % 2 ? "b" : "c", 1, seed, pick));
+	}
+}
+
+static void test_picks(void **state)
+{
+	(void)state;
+	static const size_t rank[] = { 2, 0, 1 }; /* a, b, c: shown as b, c, a */
+	struct td_picks all = { .limit = 7 }, part = { 0 }, other = { .limit = 7 };
+	for (size_t file = 0; file < 3; file++) {
+		offer(&part, file, 50, 1);
+		assert_true(td_picks_merge(&all, &part));
+	}
+	size_t n, m;
+	struct td_picked *drawn = td_picks_draw(&all, rank, &n);
+	assert_int_equal(n, 7);
+	size_t per_class[3] = { 0 };
+	for (size_t i = 0; i < n; i++) {
+		per_class[drawn[i].class]++;
+		assert_true(i == 0 || rank[drawn[i - 1].class] <= rank[drawn[i].class]);
+		assert_int_equal(drawn[i].pick.offset, drawn[i].pick.record * 10);
+	}
+	/* two of each, and a third of one */
+	assert_true(per_class[0] >= 2 && per_class[1] >= 2 && per_class[2] >= 2);
+
+	/* files in one go, classes in another order: the same draw */
+	for (size_t file = 3; file-- > 0;)
+		offer(&other, file, 50, 1);
+	struct td_picked *again = td_picks_draw(&other, rank, &m);
+	assert_int_equal(m, n);
+	assert_memory_equal(again, drawn, n * sizeof *drawn);
+	free(again);
+	td_picks_free(&other);
+	other = (struct td_picks){ .limit = 7 };
+	for (size_t file = 0; file < 3; file++)
+		offer(&other, file, 50, 2);
+	again = td_picks_draw(&other, rank, &m);
+	assert_true(memcmp(again, drawn, n * sizeof *drawn) != 0);
+	free(again);
+	free(drawn);
+	td_picks_free(&all);
+	td_picks_free(&part);
+	td_picks_free(&other);
+}
+
+static uint32_t ink(const struct td_canvas *c)
+{
+	uint32_t n = 0;
+	for (size_t i = 0; i < (size_t)c->width * c->height; i++)
+		n += c->data[i * 3] == 0;
+	return n;
+}
+
+static void test_canvas(void **state)
+{
+	(void)state;
+	struct td_canvas c, d;
+	assert_true(td_canvas_new(&c, 64, 20, 0xffffff));
+	assert_int_equal(ink(&c), 0);
+	td_canvas_fill(&c, 60, 18, 100, 100, 0);
+	assert_int_equal(ink(&c), 8);
+	td_canvas_text(&c, 0, 0, 2, 64, 0, "l"); /* 10 dots of 2x2 */
+	assert_int_equal(ink(&c), 8 + 4 * 10);
+	td_canvas_free(&c);
+
+	assert_int_equal(td_canvas_text_width("ab\u00e9", 2), 34);
+	/* what does not fit ends in dots, what is not ASCII is a box */
+	assert_true(td_canvas_new(&c, 64, 9, 0xffffff));
+	assert_true(td_canvas_new(&d, 64, 9, 0xffffff));
+	td_canvas_text(&c, 0, 0, 1, 29, 0, "abcdef");
+	td_canvas_text(&d, 0, 0, 1, 64, 0, "abc..");
+	assert_memory_equal(c.data, d.data, 64 * 9 * 3);
+	td_canvas_text(&c, 32, 0, 1, 5, 0, "\u00e9");
+	assert_int_equal(ink(&c), ink(&d) + 20);
+	static const uint8_t dot[] = { 0, 0, 0 };
+	td_canvas_place(&c, 60, 6, dot, 1, 1, 8); /* cut off at the border */
+	assert_int_equal(ink(&c), ink(&d) + 20 + 12);
+	td_canvas_free(&c);
+	td_canvas_free(&d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tally),
 		cmocka_unit_test(test_schema),
+		cmocka_unit_test(test_picks),
+		cmocka_unit_test(test_canvas),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

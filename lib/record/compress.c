@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Compression of record files in pieces that do not need each other. */
+#include "compress.h"
+
+#include <isa-l/igzip_lib.h>
+#include <stdlib.h>
+#include <zlib.h>
+
+#include "base/bits.h"
+#include "base/err.h"
+#include "snappy.h"
+
+#define ISAL_LEVEL 3
+#define ISAL_BUFFER ISAL_DEF_LVL3_DEFAULT
+#define STEP ((size_t)1 << 30) /* both libraries count in 32 bits */
+
+int td_compress_check(int compression, int level, struct tundish_error *e)
+{
+	if (compression < TUNDISH_NONE || compression > TUNDISH_SNAPPY)
+		return td_err(e, TUNDISH_E_USAGE, "no such compression: %d", compression);
+	if (level < 0 || level > 9)
+		return td_err(e, TUNDISH_E_USAGE, "compression level %d: 1 to 9, or 0 for the default",
+		    level);
+	if (compression == TUNDISH_SNAPPY && !td_snappy_built())
+		return td_err(e, TUNDISH_E_MODULE, "this build writes no snappy compression (package "
+		    "libsnappy-dev was missing)");
+	return 0;
+}
+
+/* Room for at least that much, and the space there is as a library counts it. */
+static uint8_t *room(struct td_buf *out, size_t bytes, uint32_t *ret_avail)
+{
+	if (!td_buf_reserve(out, bytes))
+		return NULL;
+	*ret_avail = (uint32_t)TD_MIN(out->cap - out->len, STEP);
+	return out->data + out->len;
+}
+
+/* ---- ISA-L ---- */
+
+struct isal {
+	struct isal_zstream stream;
+	uint8_t buffer[ISAL_BUFFER];
+};
+
+static int isal_piece(struct td_buf *out, bool gzip, const uint8_t *data, size_t bytes,
+    struct tundish_error *e)
+{
+	struct isal *s = malloc(sizeof *s);
+	if (!s)
+		return td_err_memory(e);
+	isal_deflate_init(&s->stream);
+	s->stream.level = ISAL_LEVEL;
+	s->stream.level_buf = s->buffer;
+	s->stream.level_buf_size = sizeof s->buffer;
+	s->stream.gzip_flag = gzip ? IGZIP_GZIP : IGZIP_DEFLATE;
+	s->stream.next_in = (uint8_t *)data;
+	int rc = 0;
+	do {
+		size_t n = TD_MIN(bytes, STEP);
+		bool last = n == bytes;
+		s->stream.avail_in = (uint32_t)n;
+		s->stream.end_of_stream = gzip && last;
+		s->stream.flush = !gzip && last ? FULL_FLUSH : NO_FLUSH;
+		bytes -= n;
+		do {
+			uint32_t avail = 0;
+			s->stream.next_out = room(out, n / 2 + 4096, &avail);
+			s->stream.avail_out = avail;
+			if (!s->stream.next_out)
+				rc = td_err_memory(e);
+			else if (isal_deflate(&s->stream) != COMP_OK)
+				rc = td_err(e, TUNDISH_E_INVALID, "ISA-L's deflate failed");
+			else
+				out->len += avail - s->stream.avail_out;
+		} while (rc == 0 && s->stream.avail_out == 0);
+	} while (rc == 0 && bytes > 0);
+	free(s);
+	return rc;
+}
+
+/* ---- zlib ---- */
+
+static int zlib_piece(struct td_buf *out, bool gzip, int level, const uint8_t *data, size_t bytes,
+    struct tundish_error *e)
+{
+	z_stream s = { .next_in = (uint8_t *)data };
+	if (deflateInit2(&s, level, Z_DEFLATED, gzip ? 15 + 16 : -15, 9, Z_DEFAULT_STRATEGY) != Z_OK)
+		return td_err_memory(e);
+	int rc = 0;
+	do {
+		size_t n = TD_MIN(bytes, STEP);
+		int flush = n < bytes ? Z_NO_FLUSH : gzip ? Z_FINISH : Z_FULL_FLUSH;
+		s.avail_in = (uint32_t)n;
+		bytes -= n;
+		do {
+			uint32_t avail = 0;
+			s.next_out = room(out, n / 2 + 4096, &avail);
+			s.avail_out = avail;
+			if (!s.next_out)
+				rc = td_err_memory(e);
+			else
+				deflate(&s, flush);
+			out->len += rc == 0 ? avail - s.avail_out : 0;
+		} while (rc == 0 && s.avail_out == 0);
+	} while (rc == 0 && bytes > 0);
+	deflateEnd(&s);
+	return rc;
+}
+
+/* ---- pieces ---- */
+
+static int add(struct td_buf *out, const void *data, size_t bytes, struct tundish_error *e)
+{
+	return td_buf_add(out, data, bytes) ? 0 : td_err_memory(e);
+}
+
+int td_compress_head(struct td_buf *out, int compression, int level, struct tundish_error *e)
+{
+	/* 32 KiB window; the second byte tells the level and makes the sum fit */
+	static const uint8_t fast[] = { 0x78, 0x01 }, usual[] = { 0x78, 0x9c }, best[] = { 0x78, 0xda };
+	if (compression != TUNDISH_ZLIB)
+		return 0;
+	return add(out, level == 0 || level == 6 ? usual : level < 6 ? fast : best, 2, e);
+}
+
+int td_compress_piece(struct td_buf *out, int compression, int level, const void *data,
+    size_t bytes, uint32_t *ret_adler, struct tundish_error *e)
+{
+	bool gzip = compression == TUNDISH_GZIP;
+	int rc;
+	if (compression == TUNDISH_NONE)
+		rc = add(out, data, bytes, e);
+	else if (compression == TUNDISH_SNAPPY)
+		rc = td_snappy_encode(out, data, bytes, e);
+	else if (level == 0)
+		rc = isal_piece(out, gzip, data, bytes, e);
+	else
+		rc = zlib_piece(out, gzip, level, data, bytes, e);
+	if (rc == 0)
+		*ret_adler = compression == TUNDISH_ZLIB ? (uint32_t)adler32_z(1, data, bytes) : 1;
+	return rc;
+}
+
+void td_compress_note(struct td_compressed *c, uint32_t adler, uint64_t bytes)
+{
+	c->pieces++;
+	c->adler = (uint32_t)adler32_combine(c->adler, adler, (z_off_t)bytes);
+}
+
+int td_compress_tail(struct td_buf *out, int compression, int level, const struct td_compressed *c,
+    struct tundish_error *e)
+{
+	/* an empty last block, and the checksum */
+	uint8_t end[6] = { 0x03, 0x00 };
+	uint32_t adler;
+	/* a file without records is an empty member, as TensorFlow writes it */
+	if (compression == TUNDISH_GZIP && c->pieces == 0)
+		return td_compress_piece(out, compression, level, "", 0, &adler, e);
+	if (compression != TUNDISH_ZLIB)
+		return 0;
+	td_put_be32(end + 2, c->adler);
+	return add(out, end, sizeof end, e);
+}
