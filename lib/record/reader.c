@@ -36,6 +36,7 @@ struct tundish_reader {
 	uint64_t faults;
 	uint64_t vain;	      /* payload bytes whose checksum failed */
 	size_t chunk;	      /* what a walk reads at a time */
+	uint64_t stop;	      /* where the file ends for us; 0: where it ends */
 	struct tundish_error error; /* sticky */
 };
 
@@ -77,7 +78,10 @@ static bool seekable(const struct tundish_reader *r)
 
 static ssize_t read_input(void *ctx, uint64_t at, void *out, size_t bytes, struct tundish_error *e)
 {
-	return td_input_read(&((struct tundish_reader *)ctx)->in, at, out, bytes, e);
+	struct tundish_reader *r = ctx;
+	if (r->stop)
+		bytes = (size_t)TD_MIN((uint64_t)bytes, r->stop - TD_MIN(at, r->stop));
+	return bytes ? td_input_read(&r->in, at, out, bytes, e) : 0;
 }
 
 static ssize_t read_unpacked(void *ctx, uint64_t at, void *out, size_t bytes, struct tundish_error *e)
@@ -395,6 +399,20 @@ int td_reader_seek(struct tundish_reader *r, uint64_t to, uint64_t number, struc
 	else
 		td_window_forget(&r->w, to);
 	r->number = number;
+	return 0;
+}
+
+int td_reader_part(struct tundish_reader *r, uint64_t from, uint64_t number, uint64_t to,
+    struct tundish_error *e)
+{
+	int rc = td_reader_seek(r, from, number, e);
+	if (rc < 0)
+		return rc;
+	struct td_window *w = &r->w;
+	if (to < w->size)
+		r->stop = w->size = to;
+	if (w->base + w->buf.len > w->size)
+		w->buf.len = (size_t)(w->size - w->base);
 	return 0;
 }
 

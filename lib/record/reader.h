@@ -24,6 +24,11 @@ int td_reader_seekable(const struct tundish_reader *r);
 int td_reader_seek(struct tundish_reader *r, uint64_t offset, uint64_t number,
     struct tundish_error *e);
 
+/* The same, and the file ends for this reader at `to`, where a record starts or the file
+ * ends; UINT64_MAX: where it ends. */
+int td_reader_part(struct tundish_reader *r, uint64_t from, uint64_t number, uint64_t to,
+    struct tundish_error *e);
+
 /* Reads from memory: as a file of that size, or as a stream. The bytes stay the caller's. */
 int td_reader_open_memory(struct tundish_reader **ret, const void *data, size_t bytes, int stream,
     const struct tundish_reader_options *options, struct tundish_error *e);

@@ -11,13 +11,11 @@
 bool td_canvas_new(struct td_canvas *ret, uint32_t width, uint32_t height, uint32_t colour)
 {
 	size_t bytes;
-	if (td_mul_overflow((size_t)width * 3, height, &bytes))
+	struct td_canvas c = { .width = width, .height = height };
+	if (td_mul_overflow((size_t)width * 3, height, &bytes) || !(c.data = malloc(bytes + 1)))
 		return false;
-	uint8_t *data = malloc(bytes + 1);
-	if (!data)
-		return false;
-	*ret = (struct td_canvas){ width, height, data };
-	td_canvas_fill(ret, 0, 0, width, height, colour);
+	td_canvas_fill(&c, 0, 0, width, height, colour);
+	*ret = c;
 	return true;
 }
 

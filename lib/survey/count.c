@@ -49,12 +49,18 @@ static int merge(void *ctx, struct td_scan_job *job, struct tundish_error *e)
 	struct run *run = ctx;
 	struct tundish_count *count = &run->out->count;
 	const struct td_scan_file *f = &job->file;
-	count->files[f->number] = (struct tundish_count_file){ f->path, f->records, f->faults,
-		f->bytes, f->compression };
+	struct tundish_count_file *all = &count->files[f->number];
+	all->path = f->path;
+	all->records += f->records;
+	all->faults += f->faults;
+	all->bytes = f->bytes;
+	all->compression = f->compression;
 	count->records += f->records;
 	count->faults += f->faults;
-	count->bytes += f->bytes;
-	if (run->options->crc == TUNDISH_CRC_FULL && f->records == 0 && f->faults == 0)
+	if (td_scan_last(job))
+		count->bytes += f->bytes;
+	if (run->options->crc == TUNDISH_CRC_FULL && td_scan_last(job) && all->records == 0 &&
+	    all->faults == 0)
 		td_notice(&run->options->listener, "%s: holds no records", TD_ESC(f->path));
 	return td_by_merge(&run->by, job->part) ? 0 : td_err_memory(e);
 }

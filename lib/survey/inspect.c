@@ -75,10 +75,15 @@ static int merge(void *ctx, struct td_scan_job *job, struct tundish_error *e)
 	struct run *run = ctx;
 	struct tundish_survey *s = run->s;
 	struct part *part = job->part;
-	s->files[job->file.number] = job->file;
+	struct td_scan_file *file = &s->files[job->file.number];
+	uint64_t records = file->records, faults = file->faults;
+	*file = job->file;
+	file->records += records;
+	file->faults += faults;
 	s->records += job->file.records;
 	s->faults += job->file.faults;
-	s->bytes += job->file.bytes;
+	if (td_scan_last(job))
+		s->bytes += job->file.bytes;
 	if (!td_file_labels_add(s, job->file.number, &part->facts.labels) ||
 	    !td_facts_merge(&s->facts, &part->facts) || !td_picks_merge(&run->picks, &part->picks))
 		return td_err_memory(e);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * One parallel pass over the record files of a set, a file a job, results in file order. */
+ * One parallel pass over the record files of a set, results in file order. */
 #include "scan.h"
 
 #include <stdarg.h>
@@ -13,6 +13,7 @@
 
 #define POLL_BYTES ((uint64_t)4 << 20)
 #define POLL_ITEMS 65536
+#define PIECE_BYTES ((uint64_t)32 << 20)
 #define READER_BYTES ((uint64_t)4 << 20) /* what an open reader holds, about */
 
 struct run {
@@ -20,6 +21,9 @@ struct run {
 	pthread_mutex_t talk; /* the listener hears one thread at a time */
 	uint64_t done_items, done_bytes, all_bytes;
 	size_t next;
+	struct tundish_reader *walker; /* finds the next piece of file `next` */
+	uint64_t piece_bytes;
+	struct td_piece piece;	       /* where that one starts */
 };
 
 /* A job's memory as the ordered loop keeps it. */
@@ -44,18 +48,73 @@ static void hold_notice(void *data, const char *text)
 	hold.notice(hold.data, text);
 }
 
+/* A reader without a voice: what is wrong is told when the piece is read. */
+static struct tundish_reader *new_walker(const struct run *run)
+{
+	const struct td_scan *scan = run->scan;
+	struct tundish_reader_options options;
+	struct tundish_reader *walker;
+	tundish_reader_options_init(&options);
+	options.compression = scan->compression;
+	options.crc = scan->crc;
+	options.on_error = TUNDISH_FAIL;
+	options.max_record_bytes = scan->max_record_bytes;
+	if (tundish_reader_open(&walker, scan->paths->paths[run->next], &options, NULL) < 0)
+		return NULL;
+	if (td_reader_seekable(walker))
+		return walker;
+	tundish_reader_close(walker);
+	return NULL;
+}
+
+static void end_file(struct run *run)
+{
+	tundish_reader_close(run->walker);
+	run->walker = NULL;
+	run->piece = (struct td_piece){ 0 };
+	run->next++;
+}
+
+/* Cuts the next piece off the file at hand. Behind damage it is not cut any more. */
+static struct td_piece next_piece(struct run *run)
+{
+	struct td_piece piece = { run->piece.from, UINT64_MAX, run->piece.number };
+	struct td_index_entry at;
+	uint64_t number;
+	while (td_reader_walk(run->walker, &at, &number, NULL) > 0) {
+		if (at.offset + at.bytes < piece.from + run->piece_bytes)
+			continue;
+		piece.to = at.offset + at.bytes;
+		run->piece = (struct td_piece){ piece.to, 0, number + 1 };
+		break;
+	}
+	return piece;
+}
+
+static bool is_large(const struct run *run)
+{
+	/* of headers alone a thread reads more than a disk brings */
+	return !run->scan->count_only &&
+	    run->scan->paths->bytes[run->next] >= 2 * run->piece_bytes;
+}
+
 static int take(void *ctx, void *slot, uint64_t *ret_bytes, struct tundish_error *e)
 {
 	(void)e;
 	struct run *run = ctx;
 	struct slot *s = slot;
 	const struct td_paths *paths = run->scan->paths;
-	if (run->next == paths->n)
+	size_t i = run->next;
+	if (i == paths->n)
 		return 0;
-	size_t i = run->next++;
+	if (!run->walker && is_large(run))
+		run->walker = new_walker(run);
 	s->run = run;
 	s->job.file = (struct td_scan_file){ .path = paths->paths[i], .bytes = paths->bytes[i],
 		.number = i };
+	s->job.piece = run->walker ? next_piece(run) : (struct td_piece){ .to = UINT64_MAX };
+	if (td_scan_last(&s->job))
+		end_file(run);
 	s->job.scan = run->scan;
 	s->job.part = s->part;
 	s->job.hold = (struct tundish_listener){ .data = &s->job, .fault = count_fault,
@@ -63,6 +122,12 @@ static int take(void *ctx, void *slot, uint64_t *ret_bytes, struct tundish_error
 	s->job.told_bytes = s->job.unpolled = 0;
 	*ret_bytes = READER_BYTES;
 	return 1;
+}
+
+/* Bytes of the file that this job reads; 0 for a stream. */
+static uint64_t job_bytes(const struct td_scan_job *job)
+{
+	return TD_MIN(job->piece.to, job->file.bytes) - TD_MIN(job->piece.from, job->file.bytes);
 }
 
 /* Now and then: how far we are, and whether to go on. */
@@ -73,7 +138,7 @@ static int poll_listener(struct slot *s, uint64_t items, uint64_t bytes, struct 
 	if (!l || (!l->progress && !l->stop))
 		return 0;
 	/* a compressed file yields more bytes than it has */
-	bytes = s->job.file.bytes ? TD_MIN(bytes, s->job.file.bytes - s->job.told_bytes) : bytes;
+	bytes = s->job.file.bytes ? TD_MIN(bytes, job_bytes(&s->job) - s->job.told_bytes) : bytes;
 	pthread_mutex_lock(&run->talk);
 	run->done_items += items;
 	run->done_bytes += bytes;
@@ -108,7 +173,7 @@ static int walk_records(struct slot *s, struct tundish_reader *reader, struct tu
 		if (rc < 0)
 			return rc;
 	}
-	return rc < 0 ? rc : poll_listener(s, items, s->job.file.bytes, e);
+	return rc < 0 ? rc : poll_listener(s, items, job_bytes(&s->job), e);
 }
 
 static int read_records(struct slot *s, struct tundish_reader *reader, struct tundish_error *e)
@@ -126,7 +191,7 @@ static int read_records(struct slot *s, struct tundish_reader *reader, struct tu
 		if (rc < 0)
 			return rc;
 	}
-	return rc < 0 ? rc : poll_listener(s, items, s->job.file.bytes, e);
+	return rc < 0 ? rc : poll_listener(s, items, job_bytes(&s->job), e);
 }
 
 static int work(void *ctx, void *slot, unsigned worker, struct tundish_error *e)
@@ -145,8 +210,12 @@ static int work(void *ctx, void *slot, unsigned worker, struct tundish_error *e)
 	int rc = tundish_reader_open(&reader, s->job.file.path, &options, e);
 	if (rc < 0)
 		return rc;
+	const struct td_piece *piece = &s->job.piece;
+	if (piece->from > 0 || piece->to != UINT64_MAX)
+		rc = td_reader_part(reader, piece->from, piece->number, piece->to, e);
 	bool walk = scan->count_only && scan->crc == TUNDISH_CRC_LENGTH;
-	rc = walk ? walk_records(s, reader, e) : read_records(s, reader, e);
+	if (rc == 0)
+		rc = walk ? walk_records(s, reader, e) : read_records(s, reader, e);
 	s->job.file.compression = tundish_reader_compression(reader);
 	tundish_reader_close(reader);
 	return rc;
@@ -173,12 +242,14 @@ static void free_slot(void *slot)
 int td_scan_run(const struct td_scan *scan, struct tundish_error *e)
 {
 	struct run run = { .scan = scan };
+	run.piece_bytes = scan->piece_bytes ? scan->piece_bytes : PIECE_BYTES;
 	for (size_t i = 0; i < scan->paths->n; i++)
 		run.all_bytes += scan->paths->bytes[i];
 	unsigned threads = td_threads(scan->threads);
 	const struct td_ordered loop = {
 		.job_bytes = sizeof(struct slot) + scan->part_bytes,
-		.threads = (unsigned)TD_MIN((size_t)threads, scan->paths->n),
+		.threads = (unsigned)TD_MIN((uint64_t)threads,
+		    scan->paths->n + run.all_bytes / run.piece_bytes),
 		.max_bytes = TD_MIN(td_memory(scan->memory), (uint64_t)32 << 20),
 		.take = take,
 		.work = work,
@@ -188,6 +259,7 @@ int td_scan_run(const struct td_scan *scan, struct tundish_error *e)
 	pthread_mutex_init(&run.talk, NULL);
 	int rc = td_ordered_run(&loop, &run, NULL, e);
 	pthread_mutex_destroy(&run.talk);
+	tundish_reader_close(run.walker);
 	return rc;
 }
 

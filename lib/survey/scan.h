@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * One parallel pass over the record files of a set, a file a job, results in file order. */
+ * One parallel pass over the record files of a set, results in file order. A job is a file,
+ * or a piece of a large one; where pieces end depends on the file alone. */
 #pragma once
 #include "base/held.h"
 #include "base/talk.h"
@@ -11,12 +12,19 @@ struct td_scan_file {
 	uint64_t bytes; /* size of the file; 0 for a stream */
 	size_t number;	/* in the set */
 	int compression;
-	uint64_t records, faults;
+	uint64_t records, faults; /* in this piece */
+};
+
+/* From a record's start to another's, or the end: UINT64_MAX. */
+struct td_piece {
+	uint64_t from, to;
+	uint64_t number; /* of the first record */
 };
 
 /* What one worker has in hand. */
 struct td_scan_job {
 	struct td_scan_file file;
+	struct td_piece piece;
 	void *part;	 /* the user's partial result: zeroed once, then reused */
 	unsigned worker;
 	/* the scan's own */
@@ -33,16 +41,22 @@ struct td_scan {
 	unsigned threads;
 	uint64_t max_record_bytes;
 	uint64_t memory;
+	uint64_t piece_bytes; /* files are cut after so many; 0: the usual number */
 	const struct tundish_listener *listener;
 	void *ctx;
 	size_t part_bytes;
 	/* In parallel, for each good record of a file in order. */
 	int (*record)(void *ctx, struct td_scan_job *job, const struct tundish_record *r,
 	    struct tundish_error *e);
-	/* One at a time, in file order; leaves the part empty. */
+	/* One at a time, in the order of files and pieces; leaves the part empty. */
 	int (*merge)(void *ctx, struct td_scan_job *job, struct tundish_error *e);
 	void (*free_part)(void *part);
 };
+
+static inline bool td_scan_last(const struct td_scan_job *job)
+{
+	return job->piece.to == UINT64_MAX;
+}
 
 int td_scan_run(const struct td_scan *scan, struct tundish_error *e);
 
