@@ -9,6 +9,7 @@
 #include <zlib.h>
 
 #include "base/thread.h"
+#include "media/jpeg.h"
 #include "tundish.h"
 
 #define STRING_(x) #x
@@ -20,13 +21,17 @@ const char *tundish_version(void)
 	    TUNDISH_VERSION_PATCH);
 }
 
+#define LIBRARIES                                                                                  \
+	"libjpeg-turbo/" STRING(LIBJPEG_TURBO_VERSION) " libpng/" PNG_LIBPNG_VER_STRING            \
+	" zlib/" ZLIB_VERSION " isa-l/" STRING(ISAL_MAJOR_VERSION) "." STRING(ISAL_MINOR_VERSION)  \
+	"." STRING(ISAL_PATCH_VERSION) " protobuf-c/" PROTOBUF_C_VERSION                           \
+	" jansson/" JANSSON_VERSION " utf8proc/" STRING(UTF8PROC_VERSION_MAJOR)                    \
+	"." STRING(UTF8PROC_VERSION_MINOR) "." STRING(UTF8PROC_VERSION_PATCH)
+
 const char *tundish_features(void)
 {
-	return "libjpeg-turbo/" STRING(LIBJPEG_TURBO_VERSION) " libpng/" PNG_LIBPNG_VER_STRING
-	       " zlib/" ZLIB_VERSION " isa-l/" STRING(ISAL_MAJOR_VERSION) "." STRING(
-		   ISAL_MINOR_VERSION) "." STRING(ISAL_PATCH_VERSION) " protobuf-c/" PROTOBUF_C_VERSION
-	       " jansson/" JANSSON_VERSION " utf8proc/" STRING(UTF8PROC_VERSION_MAJOR) "." STRING(
-		   UTF8PROC_VERSION_MINOR) "." STRING(UTF8PROC_VERSION_PATCH);
+	return td_jpeg_own_works() ? LIBRARIES " jpeg-entropy/own" :
+				     LIBRARIES " jpeg-entropy/libjpeg";
 }
 
 static const char *const texts[] = {

@@ -126,8 +126,19 @@ int td_decoder_new(struct td_decoder **ret, struct tundish_error *e)
 		free(d);
 		return r;
 	}
+	td_jpeg_use_own(d->jpeg, td_jpeg_own_works());
 	*ret = d;
 	return 0;
+}
+
+void td_decoder_plain(struct td_decoder *d)
+{
+	td_jpeg_use_own(d->jpeg, false);
+}
+
+bool td_decoder_used_own(const struct td_decoder *d)
+{
+	return td_jpeg_used_own(d->jpeg);
 }
 
 void td_decoder_free(struct td_decoder *d)

@@ -47,6 +47,11 @@ int td_image_check(struct td_image_info *ret, const void *data, size_t len, int 
 /* A decoder with its buffers; one a thread, reused for any number of pictures. */
 int td_decoder_new(struct td_decoder **ret, struct tundish_error *e);
 void td_decoder_free(struct td_decoder *d);
+/* Baseline JPEGs are decoded by our own entropy decoder where td_jpeg_own_works() (in
+ * jpeg.h); from here on by libjpeg's alone. The pixels are the same. */
+void td_decoder_plain(struct td_decoder *d);
+/* Whether our own decoder made the last picture. */
+bool td_decoder_used_own(const struct td_decoder *d);
 
 /* Part of a picture, in pixels. */
 struct td_window {

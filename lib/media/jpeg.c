@@ -11,18 +11,24 @@
 #include <jerror.h>
 
 #include "base/err.h"
+#include "entropy.h"
 
 /* A progressive file costs a pass over all coefficients for each scan, and a scan may
  * take a dozen bytes. Real ones have about ten. */
 #define MAX_SCANS 200
 
+#define GIVE_UP 1 /* our own entropy decoder did: once more with libjpeg's */
+
 struct td_jpeg {
+	struct td_entropy_client client; /* first: client_data points here */
 	struct jpeg_decompress_struct c;
 	struct jpeg_error_mgr err;
 	struct jpeg_progress_mgr progress;
 	struct jpeg_source_mgr src;
 	jmp_buf jump;
-	int code;	  /* of the error that jumped */
+	int code;	  /* of the error that jumped, or GIVE_UP */
+	bool own;	  /* our entropy decoder may be used */
+	bool attached;	  /* and is */
 	bool ended;	  /* libjpeg asked for more than there is */
 	unsigned damage;  /* warnings that mean wrong pixels */
 	char message[JMSG_LENGTH_MAX];
@@ -64,6 +70,13 @@ static void fail(struct td_jpeg *j, int code, const char *text)
 {
 	snprintf(j->message, sizeof j->message, "%s", text);
 	j->code = code;
+	longjmp(j->jump, 1);
+}
+
+static void on_give_up(j_decompress_ptr c)
+{
+	struct td_jpeg *j = c->client_data;
+	j->code = GIVE_UP;
 	longjmp(j->jump, 1);
 }
 
@@ -128,21 +141,14 @@ int td_jpeg_new(struct td_jpeg **ret, struct tundish_error *e)
 	struct td_jpeg *j = calloc(1, sizeof *j);
 	if (!j)
 		return td_err_memory(e);
-	j->c.err = jpeg_std_error(&j->err);
+	jpeg_std_error(&j->err);
 	j->err.error_exit = on_error;
 	j->err.emit_message = on_message;
-	j->c.client_data = j;
-	if (setjmp(j->jump)) {
-		free(j);
-		return td_err_memory(e);
-	}
-	jpeg_create_decompress(&j->c);
+	j->client.give_up = on_give_up;
+	j->progress.progress_monitor = on_progress;
 	j->src = (struct jpeg_source_mgr){ .init_source = src_nothing, .fill_input_buffer = src_fill,
 		.skip_input_data = src_skip, .resync_to_restart = jpeg_resync_to_restart,
 		.term_source = src_nothing };
-	j->c.src = &j->src;
-	j->progress.progress_monitor = on_progress;
-	j->c.progress = &j->progress;
 	*ret = j;
 	return 0;
 }
@@ -151,9 +157,19 @@ void td_jpeg_free(struct td_jpeg *j)
 {
 	if (!j)
 		return;
-	jpeg_destroy_decompress(&j->c);
+	td_entropy_free(&j->client.entropy);
 	td_buf_free(&j->row);
 	free(j);
+}
+
+void td_jpeg_use_own(struct td_jpeg *j, bool own)
+{
+	j->own = own;
+}
+
+bool td_jpeg_used_own(const struct td_jpeg *j)
+{
+	return j->attached;
 }
 
 /* True where libjpeg can leave out columns and rows and still be exact: what it keeps
@@ -173,9 +189,15 @@ static uint32_t context(const struct td_jpeg *j)
 	return 0;
 }
 
+/* A decompressor of its own for each picture: one that is used again would lend tables
+ * of the last picture to a damaged one without any. */
 static void start(struct td_jpeg *j)
 {
 	struct jpeg_decompress_struct *c = &j->c;
+	c->client_data = j;
+	jpeg_create_decompress(c);
+	c->src = &j->src;
+	c->progress = &j->progress;
 	jpeg_read_header(c, TRUE);
 	if (c->image_width != j->info->width || c->image_height != j->info->height ||
 	    (unsigned)c->num_components != j->info->channels)
@@ -219,7 +241,16 @@ static void cmyk_to_rgbx(uint8_t *p, size_t pixels, bool inverted)
 	}
 }
 
-static void run(struct td_jpeg *j)
+/* The columns of MCUs that libjpeg will turn into pixels. */
+static void attach(struct td_jpeg *j, uint32_t x, uint32_t width)
+{
+	uint32_t side = 8;
+	if (j->c.num_components > 1)
+		side *= (uint32_t)j->c.max_h_samp_factor;
+	j->attached = td_entropy_attach(&j->c, x / side, (x + width - 1) / side, NULL);
+}
+
+static void run(struct td_jpeg *j, bool own)
 {
 	struct jpeg_decompress_struct *c = &j->c;
 	struct td_window *want = &j->want;
@@ -231,6 +262,8 @@ static void run(struct td_jpeg *j)
 		width = TD_MIN(want->width + left + more, width - x);
 		jpeg_crop_scanline(c, &x, &width);
 	}
+	if (own)
+		attach(j, x, width);
 	size_t stride = (size_t)width * 4;
 	uint8_t *spare = fit(j, &j->row, stride, 1), *to = spare;
 	if (j->pixels)
@@ -248,12 +281,19 @@ static void run(struct td_jpeg *j)
 		.warnings = j->damage };
 }
 
-static int guarded_run(struct td_jpeg *j)
+static int guarded_run(struct td_jpeg *j, const void *data, size_t len, bool own)
 {
+	memset(&j->c, 0, sizeof j->c);
+	j->c.err = &j->err;
+	j->attached = false;
+	j->ended = false;
+	j->damage = 0;
+	j->src.next_input_byte = data;
+	j->src.bytes_in_buffer = len;
 	j->code = 0;
 	if (setjmp(j->jump) == 0)
-		run(j);
-	jpeg_abort_decompress(&j->c);
+		run(j, own);
+	jpeg_destroy_decompress(&j->c);
 	return j->code;
 }
 
@@ -264,11 +304,9 @@ int td_jpeg_decode(struct td_jpeg *j, struct td_pixels *ret, struct td_buf *pixe
 	j->info = info;
 	j->want = *window;
 	j->pixels = pixels;
-	j->ended = false;
-	j->damage = 0;
-	j->src.next_input_byte = data;
-	j->src.bytes_in_buffer = len;
-	int r = guarded_run(j);
+	int r = guarded_run(j, data, len, j->own);
+	if (r == GIVE_UP)
+		r = guarded_run(j, data, len, false);
 	if (r == 0 && j->damage && !lenient)
 		r = j->ended ? TUNDISH_E_TRUNCATED : TUNDISH_E_CORRUPT;
 	if (r < 0)

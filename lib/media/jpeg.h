@@ -13,6 +13,13 @@ int td_jpeg_walk(const void *data, size_t len, struct tundish_error *e);
 struct td_jpeg;
 int td_jpeg_new(struct td_jpeg **ret, struct tundish_error *e);
 void td_jpeg_free(struct td_jpeg *j);
+/* Lets our own entropy decoder serve baseline files; a new decoder has it off. */
+void td_jpeg_use_own(struct td_jpeg *j, bool own);
+/* Whether it made the last picture by itself, to the end. */
+bool td_jpeg_used_own(const struct td_jpeg *j);
+/* Whether it can be used at all: it is built in, and small pictures of each sampling
+ * come out the same both ways. Tried once in a process. */
+bool td_jpeg_own_works(void);
 
 /* As td_decode(). The rows go to `pixels`, or with `pixels` NULL nowhere: then only the
  * warnings and errors count, and *ret is not set. */

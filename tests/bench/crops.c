@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * How fast one thread makes random_resized_crop:224 hflip normalize samples, against
+ * How much CPU time one thread takes for random_resized_crop:224 hflip normalize samples, against
  * libjpeg's entropy decoding alone on the same files, in turn. Not a test.
  *
  * crops ROUNDS FILE... */
@@ -39,7 +39,7 @@ static struct td_window draw_crop(const struct td_image_info *info, struct td_rn
 
 static double floor_rate(const struct file *files, int n)
 {
-	uint64_t start = td_now_ns();
+	uint64_t start = td_thread_cpu_ns();
 	for (int i = 0; i < n; i++) {
 		struct jpeg_decompress_struct c;
 		struct jpeg_error_mgr e;
@@ -50,7 +50,7 @@ static double floor_rate(const struct file *files, int n)
 		jpeg_read_coefficients(&c);
 		jpeg_destroy_decompress(&c);
 	}
-	return n / ((double)(td_now_ns() - start) * 1e-9);
+	return n / ((double)(td_thread_cpu_ns() - start) * 1e-9);
 }
 
 struct rates {
@@ -61,26 +61,26 @@ static struct rates crop_rate(const struct file *files, int n, struct td_decoder
     uint64_t round)
 {
 	static struct td_scratch scratch;
-	uint64_t start = td_now_ns(), decode = 0;
+	uint64_t start = td_thread_cpu_ns(), decode = 0;
 	for (int i = 0; i < n; i++) {
 		struct td_rng r;
 		td_rng_at(&r, round, 0, (uint64_t)i, TD_RNG_OP);
 		struct td_window w = draw_crop(&files[i].info, &r);
 		struct td_pixels p;
 		struct tundish_error e = { 0 };
-		uint64_t t = td_now_ns();
+		uint64_t t = td_thread_cpu_ns();
 		if (td_decode(d, &p, &files[i].info, files[i].data, files[i].len, &w, true, &e) < 0) {
 			fprintf(stderr, "file %d: %s\n", i, e.text);
 			exit(1);
 		}
-		decode += td_now_ns() - t;
+		decode += td_thread_cpu_ns() - t;
 		struct td_store s = { .width = 224, .height = 224, .dtype = TUNDISH_FLOAT32,
 			.hflip = td_rng_u32(&r) & 1, .scaled = true,
 			.scale = { 0.0171f, 0.0175f, 0.0174f }, .bias = { -2.1f, -2.0f, -1.8f },
 			.out = batch + (size_t)(i % 64) * 224 * 224 * 3 };
 		td_store_pixels(&p, &s, &scratch, &e);
 	}
-	double all = (double)(td_now_ns() - start);
+	double all = (double)(td_thread_cpu_ns() - start);
 	return (struct rates){ n / (all * 1e-9), n / ((double)decode * 1e-9) };
 }
 
