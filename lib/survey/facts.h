@@ -4,7 +4,7 @@
 #include "by.h"
 #include "media/image.h"
 #include "record/sample.h"
-#include "schema.h"
+#include "record/schema.h"
 #include "tally.h"
 
 #define TD_IMAGE_KINDS 8

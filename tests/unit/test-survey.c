@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "unit.h"
 
+#include "record/schema.h"
 #include "survey/canvas.h"
 #include "survey/picks.h"
-#include "survey/schema.h"
 #include "survey/tally.h"
 
 static void test_tally(void **state)
