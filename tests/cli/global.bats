@@ -47,6 +47,21 @@ load lib.bash
 	usage_error count --by "" x
 }
 
+@test "case 103: numbers of shards that are none are exit 2, and nothing is written" {
+	for shards in x -1 0 1.5 "" train= train=0; do
+		usage_error convert "$DATA/photos" -o out/set --shards "$shards"
+	done
+	usage_error convert "$DATA/photos" -o out/set --shards
+	usage_error convert "$DATA/photos"
+	usage_error convert "$DATA/photos" -o out/set --check maybe
+	usage_error convert "$DATA/photos" -o out/set --split train=2
+	usage_error convert -o out/set
+	usage_error shard -o out/set
+	usage_error feed
+	usage_error bench
+	usage_error inspect
+}
+
 @test "mistyped names bring the nearest one" {
 	run_split 2 cuont
 	holds "$stderr" "did you mean count?"
@@ -113,6 +128,12 @@ load lib.bash
 	done
 	run -0 on_terminal seen "$TUNDISH" count set
 	same "$(tr -d '\r' <seen | tail -n 1)" 20
+}
+
+@test "convert and feed write to a pipe, and to standard input of another" {
+	tundish convert -q "$DATA/photos" -o - 2>/dev/null >stream
+	same "$(tundish convert -q "$DATA/photos" -o - 2>/dev/null | tundish count -)" "$(tundish count stream)"
+	same "$(gzip -c stream | tundish count -)" "$(tundish count stream)"
 }
 
 @test "the same message on a terminal and away from it" {
