@@ -88,6 +88,7 @@ static void on_notice(void *data, const char *text)
 void report_progress(struct report *r, const struct tundish_progress *now)
 {
 	pthread_mutex_lock(&r->lock);
+	r->latest = *now;
 	progress_update(&r->progress, now);
 	pthread_mutex_unlock(&r->lock);
 }
@@ -165,12 +166,28 @@ void report_rate(struct report *r, uint64_t n, double seconds)
 	line(r, "", text);
 }
 
+/* The summary of a run that was asked to stop. */
+static void say_stopped(struct report *r)
+{
+	char text[128], total[32] = "";
+	const char *name = sigabbrev_np(sig_asked());
+	if (r->latest.items_total)
+		snprintf(total, sizeof total, " of %" PRIu64, r->latest.items_total);
+	snprintf(text, sizeof text, "stopped by SIG%s after %" PRIu64 "%s %s", name ? name : "",
+	    r->latest.items, total, r->progress.noun);
+	line(r, "tundish: ", text);
+}
+
 int report_failure(struct report *r, int code, const struct tundish_error *error)
 {
 	int exit_code = code > 0 || -code >= (int)TD_COUNT(codes) ? EXIT_FAILED :
 								     codes[-code].exit_code;
 	if (exit_code == EXIT_CLOSED)
 		return exit_code;
+	if (exit_code == EXIT_STOPPED) {
+		say_stopped(r);
+		return exit_code;
+	}
 	const char *text = error->code && *error->text ? error->text : tundish_strerror(code);
 	/* what is wrong with the data is told like a fault, the file name first */
 	line(r, exit_code == EXIT_BAD_DATA ? "" : "tundish: ", text);

@@ -24,6 +24,7 @@ struct report {
 	uint64_t faults;		  /* told so far */
 	int quiet, verbose;
 	struct progress progress;
+	struct tundish_progress latest; /* heard of */
 	pthread_mutex_t lock; /* the library's threads and ours both talk */
 	FILE *log;
 	const char *log_path;
