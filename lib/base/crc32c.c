@@ -3,11 +3,39 @@
 #include "crc32c.h"
 
 #include <isa-l/crc.h>
+#include <string.h>
+
+#ifdef __x86_64__
+/* A frame's length is 8 bytes: there ISA-L's set-up costs more than its speed saves. */
+__attribute__((target("sse4.2"))) static uint32_t few_bytes(uint32_t crc, const unsigned char *p,
+    size_t bytes)
+{
+	uint64_t c = crc, v;
+	for (; bytes >= sizeof v; bytes -= sizeof v, p += sizeof v) {
+		memcpy(&v, p, sizeof v);
+		c = __builtin_ia32_crc32di(c, v);
+	}
+	for (; bytes > 0; bytes--)
+		c = __builtin_ia32_crc32qi((uint32_t)c, *p++);
+	return (uint32_t)c;
+}
+
+/* ISA-L 2.30 leaves the upper halves of the vector registers in use, which slows down
+ * whatever SSE code runs next: 80 ns a record. */
+__attribute__((target("avx"))) static void clear_upper(void)
+{
+	__builtin_ia32_vzeroupper();
+}
+#endif
 
 uint32_t td_crc32c(uint32_t crc, const void *data, size_t bytes)
 {
 	const unsigned char *p = data;
 	crc = ~crc;
+#ifdef __x86_64__
+	if (bytes <= 128 && __builtin_cpu_supports("sse4.2"))
+		return ~few_bytes(crc, p, bytes);
+#endif
 	while (bytes > 0) {
 		/* ISA-L takes an int */
 		int n = (int)TD_MIN(bytes, (size_t)1 << 30);
@@ -15,5 +43,9 @@ uint32_t td_crc32c(uint32_t crc, const void *data, size_t bytes)
 		p += n;
 		bytes -= (size_t)n;
 	}
+#ifdef __x86_64__
+	if (__builtin_cpu_supports("avx"))
+		clear_upper();
+#endif
 	return ~crc;
 }
