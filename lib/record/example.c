@@ -138,36 +138,44 @@ int td_feature_of_message(struct tundish_feature *ret, struct td_span feature)
 static int entry_key(struct td_span entry, struct tundish_feature *ret)
 {
 	struct td_wire_field f;
-	ret->key = "";
-	ret->key_bytes = 0;
+	struct td_span key = td_span("", 0);
 	while (entry.p < entry.end) {
 		if (!td_wire_next(&entry, &f))
 			return TUNDISH_E_CORRUPT;
-		if (is_message(&f, 1)) {
-			ret->key = (const char *)f.body.p;
-			ret->key_bytes = td_span_bytes(f.body);
-		}
+		if (is_message(&f, 1))
+			key = f.body;
 	}
+	ret->key = (const char *)key.p;
+	ret->key_bytes = td_span_bytes(key);
 	return 0;
+}
+
+int td_entries_next(struct td_entries *it, struct tundish_feature *ret_key, struct td_span *ret_entry)
+{
+	struct td_span features = it->features, entry;
+	int rc;
+	while ((rc = td_wire_message(&features, 1, &entry)) == 0)
+		if ((rc = td_wire_message(&it->all, 1, &features)) <= 0)
+			return rc;
+	if (rc < 0 || (rc = entry_key(entry, ret_key)) < 0)
+		return rc;
+	it->features = features;
+	*ret_entry = entry;
+	return 1;
 }
 
 int tundish_example_find(const void *example, size_t example_bytes, const char *key,
     size_t key_bytes, struct tundish_feature *ret_feature)
 {
-	struct td_span all = td_span(example, example_bytes), features, entry, found = { 0 };
+	struct td_entries it = { .all = td_span(example, example_bytes) };
 	struct tundish_feature f, last = { 0 };
-	int rc, more;
-	while ((rc = td_wire_message(&all, 1, &features)) == 1) {
-		while ((more = td_wire_message(&features, 1, &entry)) == 1) {
-			if ((rc = entry_key(entry, &f)) < 0)
-				return rc;
-			if (f.key_bytes == key_bytes && memcmp(f.key, key, key_bytes) == 0) {
-				found = entry;
-				last = f;
-			}
+	struct td_span entry, found = { 0 };
+	int rc;
+	while ((rc = td_entries_next(&it, &f, &entry)) == 1) {
+		if (f.key_bytes == key_bytes && memcmp(f.key, key, key_bytes) == 0) {
+			found = entry;
+			last = f;
 		}
-		if (more < 0)
-			return more;
 	}
 	if (rc < 0 || !found.end)
 		return rc;

@@ -6,6 +6,13 @@
 #include "tundish.h"
 #include "wire.h"
 
+/* Walks the map entries of an Example without looking into their values: 1, with the
+ * key in ret_key, 0 at the end, or CORRUPT. Start with .all. */
+struct td_entries {
+	struct td_span all, features;
+};
+int td_entries_next(struct td_entries *it, struct tundish_feature *ret_key, struct td_span *ret_entry);
+
 /* The Feature of a map entry; `ret` holds the key already. 0 or CORRUPT. */
 int td_feature_of(struct tundish_feature *ret, struct td_span entry);
 /* The same for the bytes of a Feature by itself. */

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "example.h"
+
 const char *const td_image_keys[TD_KEYS] = { "image", "image/encoded" };
 const char *const td_label_keys[TD_KEYS] = { "label", "image/class/label" };
 
@@ -26,29 +28,49 @@ static int rank_of(const struct tundish_feature *f, const char *asked,
 	return -1;
 }
 
-/* Of duplicated keys the last one counts. */
-static void take_better(const struct tundish_feature *f, int rank, int *best,
-    struct tundish_feature *room, const struct tundish_feature **ret)
+/* The best entry so far for one of the two; of duplicated keys the last one counts. */
+struct best {
+	int rank;
+	struct td_span entry; /* .end is NULL while there is none */
+	struct tundish_feature key;
+};
+
+static void take_better(struct best *best, int rank, const struct tundish_feature *key,
+    struct td_span entry)
 {
-	if (rank < 0 || (*ret && rank > *best))
-		return;
-	*best = rank;
-	*room = *f;
-	*ret = room;
+	if (rank >= 0 && (!best->entry.end || rank <= best->rank))
+		*best = (struct best){ rank, entry, *key };
+}
+
+/* Only here values are looked at. */
+static int open_best(struct best *best, struct tundish_feature *room,
+    const struct tundish_feature **ret)
+{
+	*ret = NULL;
+	if (!best->entry.end)
+		return 0;
+	*room = best->key;
+	int rc = td_feature_of(room, best->entry);
+	if (rc == 0)
+		*ret = room;
+	return rc;
 }
 
 int td_sample_find(struct td_sample *ret, const struct td_keys *keys, const void *example, size_t bytes)
 {
-	int rc, image_rank = 0, label_rank = 0;
-	size_t at = 0;
+	struct td_entries it = { .all = td_span(example, bytes) };
+	struct best image = { 0 }, label = { 0 };
 	struct tundish_feature f;
-	struct td_sample *s = ret;
-	s->image = s->label = NULL;
-	while ((rc = tundish_example_next(example, bytes, &at, &f)) > 0) {
-		take_better(&f, rank_of(&f, keys->image, td_image_keys), &image_rank,
-		    &s->image_feature, &s->image);
-		take_better(&f, rank_of(&f, keys->label, td_label_keys), &label_rank,
-		    &s->label_feature, &s->label);
+	struct td_span entry;
+	int rc;
+	ret->image = ret->label = NULL;
+	while ((rc = td_entries_next(&it, &f, &entry)) > 0) {
+		take_better(&image, rank_of(&f, keys->image, td_image_keys), &f, entry);
+		take_better(&label, rank_of(&f, keys->label, td_label_keys), &f, entry);
 	}
+	if (rc == 0)
+		rc = open_best(&image, &ret->image_feature, &ret->image);
+	if (rc == 0)
+		rc = open_best(&label, &ret->label_feature, &ret->label);
 	return rc;
 }

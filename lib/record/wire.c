@@ -69,7 +69,7 @@ static bool pass_group(struct td_span *s, uint32_t number)
 	return true;
 }
 
-bool td_wire_next(struct td_span *s, struct td_wire_field *ret)
+bool td_wire_any(struct td_span *s, struct td_wire_field *ret)
 {
 	const uint8_t *start;
 	if (!tag(s, ret))
@@ -81,18 +81,4 @@ bool td_wire_next(struct td_span *s, struct td_wire_field *ret)
 		return false;
 	ret->body = (struct td_span){ start, s->p };
 	return true;
-}
-
-int td_wire_message(struct td_span *s, uint32_t number, struct td_span *ret)
-{
-	struct td_wire_field f;
-	while (s->p < s->end) {
-		if (!td_wire_next(s, &f))
-			return TUNDISH_E_CORRUPT;
-		if (f.number == number && f.type == TD_WIRE_BYTES) {
-			*ret = f.body;
-			return 1;
-		}
-	}
-	return 0;
 }

@@ -3,8 +3,9 @@
 #pragma once
 #include <stdbool.h>
 
-#include "base/bits.h"
 #include "base/attr.h"
+#include "base/bits.h"
+#include "tundish.h"
 
 struct td_span {
 	const uint8_t *p, *end;
@@ -44,9 +45,46 @@ static inline bool td_varint(struct td_span *s, uint64_t *ret)
 	return false;
 }
 
-/* The next field; call with s not at its end. False when the bytes are no message. */
-bool td_wire_next(struct td_span *s, struct td_wire_field *ret);
+/* td_wire_next() for fields of any kind. */
+bool td_wire_any(struct td_span *s, struct td_wire_field *ret);
+
+/* The next field; call with s not at its end. False when the bytes are no message.
+ * Nearly all fields in an Example are a tag of one byte and a length of one or two. */
+static inline bool td_wire_next(struct td_span *s, struct td_wire_field *ret)
+{
+	const uint8_t *p = s->p;
+	if (s->end - p < 3 || (p[0] & 0x87) != TD_WIRE_BYTES || p[0] < 8 || (p[1] & p[2] & 0x80)) {
+		/* copies, so that the caller's can stay in registers */
+		struct td_span all = *s;
+		struct td_wire_field any = { 0 };
+		bool good = td_wire_any(&all, &any);
+		*s = all;
+		*ret = any;
+		return good;
+	}
+	size_t two = p[1] >> 7, bytes = (p[1] & 0x7fu) | (two ? (size_t)p[2] << 7 : 0);
+	ret->number = p[0] >> 3;
+	ret->type = TD_WIRE_BYTES;
+	p += 2 + two;
+	if (bytes > (size_t)(s->end - p))
+		return false;
+	ret->body = (struct td_span){ p, p + bytes };
+	s->p = p + bytes;
+	return true;
+}
 
 /* The next field `number` that holds a message; others are passed over. 1 and its
  * content, 0 at the end, or CORRUPT. */
-int td_wire_message(struct td_span *s, uint32_t number, struct td_span *ret);
+static inline int td_wire_message(struct td_span *s, uint32_t number, struct td_span *ret)
+{
+	struct td_wire_field f;
+	while (s->p < s->end) {
+		if (!td_wire_next(s, &f))
+			return TUNDISH_E_CORRUPT;
+		if (f.number == number && f.type == TD_WIRE_BYTES) {
+			*ret = f.body;
+			return 1;
+		}
+	}
+	return 0;
+}
