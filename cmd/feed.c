@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * tundish feed: batches of a set into another program. */
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/err.h"
+#include "base/outfile.h"
 #include "base/thread.h"
 #include "cmds.h"
 #include "flowopt.h"
@@ -10,12 +13,14 @@
 
 struct settings {
 	struct tundish_flow_options o;
-	const char *to;
+	const char *to, *cursor;
 };
 
 #define S struct settings
 static const struct opt options[] = {
 	OPT_STRING("to", 0, S, to),
+	OPT_STRING("start", 0, S, o.start),
+	OPT_STRING("cursor", 0, S, cursor),
 	FLOW_OPTIONS(S),
 	OPT_END,
 };
@@ -29,8 +34,46 @@ static void init(struct call *call)
 
 /* What a run delivered. */
 struct tally {
-	uint64_t images, batches, start_ns;
+	uint64_t images, start_ns, noted_ns;
 };
+
+/* Reads the line of --cursor into `text`; no file means the start. */
+static int read_cursor(struct call *call, char *text, size_t bytes)
+{
+	struct settings *s = call->settings;
+	if (!s->cursor)
+		return 0;
+	if (s->o.start)
+		return report_error(&call->report, EXIT_USAGE,
+		    "feed: --start and --cursor both say where to start");
+	FILE *f = fopen(s->cursor, "re");
+	if (!f && errno == ENOENT)
+		return 0;
+	if (!f || !fgets(text, (int)bytes, f)) {
+		int why = errno;
+		if (f)
+			fclose(f);
+		return report_error(&call->report, EXIT_FAILED, "%s: %s", TD_ESC(s->cursor),
+		    f ? "holds no cursor" : strerror(why));
+	}
+	fclose(f);
+	text[strcspn(text, "\n")] = 0;
+	s->o.start = text;
+	return 0;
+}
+
+/* Notes where the flow stands: once a second is often enough, and at the end. */
+static int note_cursor(const struct settings *s, struct tundish_flow *flow, struct tally *tally,
+    bool end, struct tundish_error *error)
+{
+	char text[128];
+	uint64_t now = td_now_ns();
+	if (!s->cursor || (!end && now - tally->noted_ns < 1000000000))
+		return 0;
+	tally->noted_ns = now;
+	int n = snprintf(text, sizeof text, "%s\n", tundish_flow_cursor(flow));
+	return td_write_file(s->cursor, text, (size_t)n, error);
+}
 
 /* From flow to feed until either ends. 0, or a negative code. */
 static int pump(struct call *call, struct tundish_flow *flow, struct tundish_feed *feed,
@@ -47,17 +90,19 @@ static int pump(struct call *call, struct tundish_flow *flow, struct tundish_fee
 			return rc;
 		rc = tundish_feed_put(feed, &batch, error);
 		tally->images += batch.count;
-		tally->batches++;
 		now.bytes += batch.images_bytes;
 		tundish_flow_release(flow, &batch);
+		rc = rc < 0 ? rc : note_cursor(s, flow, tally, false, error);
 		if (rc < 0)
 			return rc;
 		now.items = tally->images;
 		report_progress(&call->report, &now);
-		if (sig_asked())
-			return TUNDISH_E_STOPPED;
+		if (sig_asked()) {
+			rc = note_cursor(s, flow, tally, true, error);
+			return rc < 0 ? rc : TUNDISH_E_STOPPED;
+		}
 	}
-	return 0;
+	return note_cursor(s, flow, tally, true, error);
 }
 
 static bool binary(const char *to)
@@ -72,8 +117,12 @@ static int run(struct call *call)
 	struct tundish_feed *feed = NULL;
 	struct tundish_error error = { 0 };
 	struct tally tally = { .start_ns = td_now_ns() };
+	char start[128] = "";
 	if (call_needs_paths(call) || (binary(s->to) && call_refuse_terminal(call)))
 		return EXIT_USAGE;
+	int code = read_cursor(call, start, sizeof start);
+	if (code)
+		return code;
 	flowopt_apply(&s->o, call);
 	int rc = tundish_feed_open(&feed, s->to, STDOUT_FILENO, &error);
 	if (rc == 0)
@@ -85,7 +134,7 @@ static int run(struct call *call)
 	tundish_flow_close(flow);
 	tundish_feed_close(feed);
 	fflush(stdout);
-	int code = rc < 0 ? report_failure(&call->report, rc, &error) : EXIT_FINE;
+	code = rc < 0 ? report_failure(&call->report, rc, &error) : EXIT_FINE;
 	if ((rc == 0 || rc == TUNDISH_E_STOPPED) && !binary(s->to))
 		report_rate(&call->report, tally.images, (double)(td_now_ns() - tally.start_ns) / 1e9);
 	return code == EXIT_FINE && call->report.faults ? EXIT_BAD_DATA : code;

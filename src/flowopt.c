@@ -9,6 +9,14 @@ const struct opt_choice flowopt_last[] = {
 	{ NULL },
 };
 
+const struct opt_choice flowopt_uneven[] = {
+	{ "error", TUNDISH_UNEVEN_ERROR },
+	{ "keep", TUNDISH_UNEVEN_KEEP },
+	{ "drop", TUNDISH_UNEVEN_DROP },
+	{ "pad", TUNDISH_UNEVEN_PAD },
+	{ NULL },
+};
+
 void flowopt_init(struct tundish_flow_options *o, struct opt_shared *shared)
 {
 	tundish_flow_options_init(o);

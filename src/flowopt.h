@@ -3,7 +3,7 @@
 #pragma once
 #include "cmd.h"
 
-extern const struct opt_choice flowopt_last[];
+extern const struct opt_choice flowopt_last[], flowopt_uneven[];
 
 /* For the option table of a command whose settings `S` hold the library's options as `o`. */
 #define FLOW_OPTIONS(S)                                                                            \
@@ -12,6 +12,9 @@ extern const struct opt_choice flowopt_last[];
 	    OPT_WORD("epochs", 0, S, o.epochs, 1, UINT64_MAX - 1, "inf", UINT64_MAX),              \
 	    OPT_CHOICE("last", 0, S, o.last, flowopt_last),                                        \
 	    OPT_WORD("prefetch", 0, S, o.prefetch, 1, 1 << 16, "auto", 0),                         \
+	    OPT_NUMBER("rank", 0, S, o.rank, 0, UINT32_MAX),                                       \
+	    OPT_NUMBER("world", 0, S, o.world, 1, UINT32_MAX),                                     \
+	    OPT_CHOICE("uneven", 0, S, o.uneven, flowopt_uneven),                                  \
 	    OPT_STRING("image-key", 0, S, o.image_key), OPT_STRING("label-key", 0, S, o.label_key)
 
 #define FLOW_SHARES                                                                                \

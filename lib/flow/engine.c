@@ -211,12 +211,14 @@ void td_engine_put_chunk(struct tundish_flow *f, struct td_chunk *c)
 	td_pool_wake(f->pool, TD_MIN((c->n + f->grain - 1) / f->grain, f->threads));
 }
 
-void td_engine_count_fetch(struct tundish_flow *f, const struct td_chunk *c, uint64_t cpu_ns)
+void td_engine_count_fetch(struct tundish_flow *f, const struct td_chunk *c, uint64_t wall_ns,
+    uint64_t cpu_ns)
 {
 	struct tundish_flow_stage *s = &f->stats.stages[TD_STAGE_FETCH];
 	s->items += c->n;
 	s->bytes += c->bytes;
 	s->busy_ns += cpu_ns;
+	s->wait_ns += wall_ns > cpu_ns ? wall_ns - cpu_ns : 0;
 	f->stats.record_bytes += c->bytes;
 }
 
@@ -236,14 +238,15 @@ static void fetch(struct tundish_flow *f)
 	td_pool_unlock(f->pool);
 	td_stall();
 	struct tundish_error e = { 0 };
-	uint64_t cpu = td_thread_cpu_ns();
+	uint64_t wall = td_now_ns(), cpu = td_thread_cpu_ns();
 	int rc = td_chunk_read(c, &f->set, f->files, &e);
+	wall = td_now_ns() - wall;
 	cpu = td_thread_cpu_ns() - cpu;
 	td_pool_lock(f->pool);
 	f->busy_chunks--;
 	if (rc < 0)
 		td_engine_fail(f, rc, &e);
-	td_engine_count_fetch(f, c, cpu);
+	td_engine_count_fetch(f, c, wall, cpu);
 	td_engine_put_chunk(f, c);
 }
 

@@ -156,7 +156,8 @@ void td_engine_close_batch(struct tundish_flow *f);
 struct td_chunk *td_engine_take_chunk(struct tundish_flow *f);
 /* Read: on to the workers; empty: back. */
 void td_engine_put_chunk(struct tundish_flow *f, struct td_chunk *c);
-void td_engine_count_fetch(struct tundish_flow *f, const struct td_chunk *c, uint64_t cpu_ns);
+void td_engine_count_fetch(struct tundish_flow *f, const struct td_chunk *c, uint64_t wall_ns,
+    uint64_t cpu_ns);
 
 /* Rows of batch b, its epoch, and the position of its row 0 in the rank's share. */
 unsigned td_share_rows(const struct td_share *s, uint64_t b, uint64_t *ret_epoch,

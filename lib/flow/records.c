@@ -148,7 +148,9 @@ int td_records_open(struct td_records *ret, const struct tundish_flow_options *o
 		if (set.limit && set.records > set.limit)
 			set.records = set.limit;
 		if (set.records == 0)
-			rc = td_err(e, TUNDISH_E_EMPTY, all ? "no records behind skip" : "no records");
+			rc = td_err(e, TUNDISH_E_EMPTY, "%s%s: %s", TD_ESC(options->paths[0]),
+			    options->n_paths > 1 ? " and others" : "",
+			    all ? "no records behind skip" : "no records");
 	}
 	if (rc < 0) {
 		td_records_close(&set);

@@ -181,11 +181,12 @@ void td_stream_fetch(struct tundish_flow *f)
 	td_pool_unlock(f->pool);
 	td_stall();
 	struct tundish_error e = { 0 };
-	uint64_t cpu = td_thread_cpu_ns();
+	uint64_t wall = td_now_ns(), cpu = td_thread_cpu_ns();
 	int rc = fill(f, c, room, &e);
 	point_at_data(c);
 	if (rc < 0)
 		add_failure(c, rc, &e);
+	wall = td_now_ns() - wall;
 	cpu = td_thread_cpu_ns() - cpu;
 	td_pool_lock(f->pool);
 	f->reading = false;
@@ -198,7 +199,7 @@ void td_stream_fetch(struct tundish_flow *f)
 		item->position = f->stream.position++;
 		td_engine_give_row(f);
 	}
-	td_engine_count_fetch(f, c, cpu);
+	td_engine_count_fetch(f, c, wall, cpu);
 	td_engine_put_chunk(f, c);
 	if (rc < 0) {
 		td_engine_close_batch(f);

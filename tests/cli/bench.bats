@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# tundish bench: tables, JSON, sweeps; never how fast it is.
+load lib.bash
+
+make_set() {
+	tundish convert -q "$DATA/photos" -o set/photos --shards 2 2>/dev/null
+}
+
+# A run that is short.
+bench() {
+	"$TUNDISH" bench set --ops resize:16 --batch 4 --warmup 0 --repeat 2 --seconds 1 "$@"
+}
+
+@test "rates, stages and the closing line" {
+	make_set
+	run -0 --separate-stderr bench
+	holds "$output" "images/s"
+	holds "$output" "stage"
+	holds "$output" "consumer waited"
+	[[ ${stderr_lines[-1]} =~ ^[0-9]+\ images\ [0-9.]+\ s\ [0-9.]+\ /s$ ]]
+}
+
+@test "--json holds every sample" {
+	make_set
+	run -0 --separate-stderr bench --json --repeat 3 --explain
+	json 'j["repeat"] == 3 and len(j["points"]) == 1'
+	json 'len(j["points"][0]["images_per_s"]["samples"]) == 3'
+	json 'min(j["points"][0]["images_per_s"]["samples"]) == j["points"][0]["images_per_s"]["min"]'
+	json 'all(s["busy_s"] >= 0 for s in j["points"][0]["stages"])'
+	json 'j["points"][0]["explain"]["kind"] in ("cpu", "input", "machine", "consumer")'
+}
+
+@test "a sweep has a row for each value" {
+	make_set
+	run -0 --separate-stderr bench --sweep batch=2,4,8
+	same "${#lines[@]}" 4
+	holds "${lines[0]}" "batch"
+	run -0 --separate-stderr bench --sweep threads=1,2 --json
+	json '[p["settings"] for p in j["points"]] == [{"threads": "1"}, {"threads": "2"}]'
+	json '[p["threads_used"] for p in j["points"]] == [1, 2]'
+}
+
+@test "several sweeps, one after the other or as a grid" {
+	make_set
+	run -0 --separate-stderr bench --sweep threads=1,2 --sweep batch=2,4 --repeat 1
+	same "${#lines[@]}" 5
+	run -0 --separate-stderr bench --sweep threads=1,2 --sweep batch=2,4,8 --grid --repeat 1 --json
+	json 'len(j["points"]) == 6 and j["points"][5]["settings"] == {"threads": "2", "batch": "8"}'
+}
+
+@test "--explain names a bottleneck" {
+	make_set
+	run -0 --separate-stderr bench --explain
+	holds "$output" "bottleneck: "
+}
+
+@test "a slow consumer is named as the bottleneck" {
+	make_set
+	run -0 --separate-stderr bench --explain --step-ms 100 --repeat 1 --epochs 1
+	holds "$output" "bottleneck: the consumer"
+}
+
+@test "--save writes the best setting, --plot draws" {
+	make_set
+	run -0 --separate-stderr bench --sweep threads=1,2 --save best.json
+	output=$(cat best.json)
+	json 'j["best"]["settings"]["threads"] in ("1", "2")'
+	command -v gnuplot >/dev/null || skip "no gnuplot"
+	run -0 --separate-stderr bench --sweep threads=1,2 --plot p.svg
+	holds "$(cat p.svg)" "<svg"
+	run -0 --separate-stderr bench --plot p.png
+	same "$(ls -A)" $'best.json\np.png\np.svg\nset'
+}
+
+@test "wrong sweeps and plots are exit 2, before anything is measured" {
+	make_set
+	for wrong in threads threads= bork=1,2 threads=0 threads=1,x batch=1,-2 memory=1Q last=never; do
+		run -2 --separate-stderr bench --sweep $wrong
+		same "$output" ""
+		[ -n "$stderr" ]
+	done
+	run -2 --separate-stderr bench --sweep threads=1 --sweep threads=2
+	run -2 --separate-stderr bench --plot p.xyz
+	holds "$stderr" "p.xyz"
+}

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# tundish feed: arrays on stdout, digests, the closing line, early ends.
+load lib.bash
+
+OPS='random_resized_crop:32 hflip normalize:imagenet'
+
+make_set() {
+	tundish convert -q "$DATA/photos" -o set/photos --shards 2 2>/dev/null
+	N=$(tundish count set)
+}
+
+# shapes FILE: a line for each array of a file of .npy arrays: dtype and shape
+shapes() {
+	python3 - "$1" <<'PY'
+import ast, struct, sys
+with open(sys.argv[1], "rb") as f:
+    while magic := f.read(8):
+        assert magic == b"\x93NUMPY\x01\x00", magic
+        (n,) = struct.unpack("<H", f.read(2))
+        head = ast.literal_eval(f.read(n).decode())
+        assert not head["fortran_order"] and (10 + n) % 64 == 0
+        size = int(head["descr"][2:])
+        for side in head["shape"]:
+            size *= side
+        assert len(f.read(size)) == size
+        print(head["descr"], *head["shape"])
+PY
+}
+
+@test "npy: images and labels in turn, whole arrays, the last batch shorter" {
+	make_set
+	tundish feed set --ops "$OPS" --batch 4 >out.npy
+	shapes out.npy >shapes
+	same "$(head -n 2 shapes)" $'<f4 4 32 32 3\n<i8 4'
+	same "$(wc -l <shapes)" $((2 * ((N + 3) / 4)))
+	same "$(awk '$1 == "<i8" { n += $2 } END { print n }' shapes)" "$N"
+}
+
+@test "types and layouts" {
+	make_set
+	tundish feed set --ops 'resize:16 cast:uint8 layout:nchw' --batch 2 >out.npy
+	same "$(shapes out.npy | head -n 1)" "|u1 2 3 16 16"
+	tundish feed set --ops 'resize:16x24 normalize cast:float16' --batch 2 >out.npy
+	same "$(shapes out.npy | head -n 1)" "<f2 2 16 24 3"
+}
+
+@test "--last keep, drop, pad" {
+	make_set
+	batch=$((N - 1))
+	for last in keep drop pad; do
+		tundish feed set --ops resize:8 --batch $batch --last $last >out.npy
+		shapes out.npy | awk '$1 == "<i8" { printf "%s ", $2 }' >$last
+	done
+	same "$(cat keep)" "$batch 1 "
+	same "$(cat drop)" "$batch "
+	same "$(cat pad)" "$batch $batch "
+}
+
+@test "raw holds the same bytes without headers" {
+	make_set
+	tundish feed set --ops "$OPS" --batch 4 --to raw >out.raw
+	tundish feed set --ops "$OPS" --batch 4 >out.npy
+	python3 - <<'PY'
+import struct
+data, at, raw = open("out.npy", "rb").read(), 0, open("out.raw", "rb").read()
+import ast
+body = b""
+while at < len(data):
+    (n,) = struct.unpack_from("<H", data, at + 8)
+    head = ast.literal_eval(data[at + 10:at + 10 + n].decode())
+    size = int(head["descr"][2:])
+    for side in head["shape"]:
+        size *= side
+    body += data[at + 10 + n:at + 10 + n + size]
+    at += 10 + n + size
+assert body == raw
+PY
+}
+
+@test "hash: the digest of what npy writes, and the closing line" {
+	make_set
+	run_split 0 feed set --ops "$OPS" --batch 4 --epochs 2 --shuffle full --to hash
+	same "$output" "$(tundish feed set --ops "$OPS" --batch 4 --epochs 2 --shuffle full | sha256sum | cut -d ' ' -f 1)"
+	[[ ${stderr_lines[-1]} =~ ^$((2 * N))\ images\ [0-9.]+\ s\ [0-9.]+\ /s$ ]]
+	run_split 0 feed set --ops "$OPS" --to null
+	same "$output" ""
+	[[ ${stderr_lines[-1]} =~ ^$N\ images\ [0-9.]+\ s\ [0-9.]+\ /s$ ]]
+}
+
+@test "the same bytes for any number of threads, memory and prefetch" {
+	make_set
+	for options in "-j 1" "-j 2" "-j 3" "-j 8" "-j 99" "--memory 64M" "--prefetch 1"; do
+		# shellcheck disable=SC2086
+		tundish feed set --ops "$OPS" --batch 4 --epochs 2 --shuffle full --to hash $options 2>/dev/null >>sums
+	done
+	same "$(sort -u sums | wc -l)" 1
+}
+
+@test "seeds, epochs and orders differ" {
+	make_set
+	for options in "" "--seed 1" "--epochs 2" "--shuffle full" "--shuffle full --seed 1"; do
+		# shellcheck disable=SC2086
+		tundish feed set --ops "$OPS" --to hash $options 2>/dev/null >>sums
+	done
+	same "$(sort -u sums | wc -l)" 5
+}
+
+@test "--skip and --limit take a part of the records" {
+	make_set
+	tundish feed set --ops resize:8 --batch 64 --skip 2 --limit 3 >out.npy
+	same "$(shapes out.npy | tail -n 1)" "<i8 3"
+}
+
+@test "case 64: the reader goes away: death by SIGPIPE within a second, no message" {
+	make_set
+	run -0 --separate-stderr bash -c '
+		start=$(date +%s%N)
+		{ "$TUNDISH" feed set --ops resize:64 --epochs inf; echo $? >code; } | head -c 1000 >/dev/null
+		cat code; echo $((($(date +%s%N) - start) / 1000000000))'
+	same "$output" $'141\n0'
+	same "$stderr" ""
+}
+
+@test "SIGTERM ends an endless feed with its closing line" {
+	make_set
+	run --separate-stderr timeout -s TERM .7 "$TUNDISH" feed set --ops resize:32 --epochs inf --to null
+	[ "$status" -eq 124 ] || [ "$status" -eq 143 ]
+	[[ ${stderr_lines[-1]} =~ \ images\ [0-9.]+\ s\ [0-9.]+\ /s$ ]]
+}
+
+@test "wrong settings are exit 2, an empty input is exit 3" {
+	make_set
+	run_split 2 feed set --to nowhere
+	run_split 2 feed set --ops bork:3 --to null
+	holds "$stderr" bork
+	run_split 2 feed set --batch 0 --to null
+	: >empty.tfrecord
+	run_split 3 feed empty.tfrecord --to null
+	holds "$stderr" "empty.tfrecord"
+	run_split 3 feed nowhere --to null
+}
+
+@test "without --ops, pictures of different size are exit 1, the first two named" {
+	make_set
+	run_split 1 feed set --to null
+	holds "$stderr" "set/photos-train"
+}
+
+@test "a full disk is exit 3" {
+	make_set
+	run -3 --separate-stderr bash -c '"$TUNDISH" feed set --ops resize:32 >/dev/full'
+	holds "$stderr" "No space left on device"
+}
+
+@test "--start and --cursor go on exactly where a run ended" {
+	make_set
+	tundish feed set --ops "$OPS" --batch 4 --shuffle full --epochs 2 --to raw >whole
+	tundish feed set --ops "$OPS" --batch 4 --shuffle full --epochs 1 --to raw --cursor c >first
+	tundish feed set --ops "$OPS" --batch 4 --shuffle full --epochs 2 --to raw --cursor c -j 1 >rest
+	cat first rest | cmp - whole
+	tundish feed set --ops "$OPS" --batch 4 --shuffle full --epochs 2 --to raw --start 0:1:0 | cmp - rest
+	run_split 2 feed set --ops "$OPS" --start 0:0:0 --cursor c --to null
+	run_split 2 feed set --ops "$OPS" --start bork --to null
+	holds "$stderr" bork
+}
+
+@test "ranks share the records, and uneven shares are told" {
+	make_set
+	for rank in 0 1; do
+		tundish feed set --ops resize:8 --batch 1 --world 2 --rank $rank --uneven keep --to raw >rank$rank
+	done
+	tundish feed set --ops resize:8 --batch 1 --to raw >whole
+	same "$(cat rank0 rank1 | wc -c)" "$(wc -c <whole)"
+	tundish feed set --ops resize:8 --batch 1 --world 2 --rank 0 --uneven keep --to null 2>rank
+	holds "$(cat rank)" "$(((N + 1) / 2)) images"
+	run_split 2 feed set --ops resize:8 --world 2 --rank 2 --to null
+	run_split 2 feed set --ops resize:8 --batch 1 --world $((N - 1)) --to null
+	holds "$stderr" "uneven"
+}
