@@ -6,7 +6,7 @@
 struct settings {
 	struct tundish_inspect_options o;
 	int verify;
-	int summary, schema, classes, files; /* the section's bit, or 0 */
+	int summary, schema, classes, files, order; /* the section's bit, or 0 */
 };
 
 #define S struct settings
@@ -14,10 +14,12 @@ static const struct opt options[] = {
 	OPT_FLAG("summary", 0, S, summary, TUNDISH_SECTION_SUMMARY),
 	OPT_FLAG("schema", 0, S, schema, TUNDISH_SECTION_SCHEMA),
 	OPT_FLAG("classes", 0, S, classes, TUNDISH_SECTION_CLASSES),
+	OPT_FLAG("order", 0, S, order, TUNDISH_SECTION_ORDER),
 	OPT_FLAG("per-file", 0, S, files, TUNDISH_SECTION_FILES),
 	OPT_NUMBER("record", 0, S, o.record, 0, INT64_MAX),
 	OPT_FLAG("verify", 0, S, verify, 1),
 	OPT_FLAG("decode", 0, S, o.decode, 1),
+	OPT_STRING("stats", 0, S, o.stats),
 	OPT_STRING("sheet", 0, S, o.sheet),
 	OPT_NUMBER("sheet-images", 0, S, o.sheet_images, 1, 1000),
 	OPT_STRING("image-key", 0, S, o.image_key),
@@ -42,7 +44,7 @@ static void apply(struct tundish_inspect_options *o, struct call *call)
 	const struct settings *s = call->settings;
 	o->paths = call->paths;
 	o->n_paths = call->n_paths;
-	o->sections = (unsigned)(s->summary | s->schema | s->classes | s->files);
+	o->sections = (unsigned)(s->summary | s->schema | s->classes | s->files | s->order);
 	o->crc = s->verify ? TUNDISH_CRC_FULL : call->shared.crc;
 	o->compression = call->shared.input_compression;
 	o->on_error = call->shared.on_error;

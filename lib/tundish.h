@@ -309,6 +309,7 @@ enum tundish_section {
 	TUNDISH_SECTION_SCHEMA = 2,
 	TUNDISH_SECTION_CLASSES = 4, /* asked for by name: each class is listed, else the first 40 */
 	TUNDISH_SECTION_FILES = 8,   /* likewise, else the first 20 */
+	TUNDISH_SECTION_ORDER = 16,  /* how well the labels are mixed */
 };
 
 struct tundish_inspect_options {
@@ -323,6 +324,8 @@ struct tundish_inspect_options {
 	int64_t record;	   /* show this record instead of surveying, numbered from 0 through
 			    * all files; -1 */
 	const char *image_key, *label_key; /* NULL: found by the usual names */
+	const char *stats; /* decode every image, write statistics of its channels to this JSON
+			    * file; NULL */
 	const char *sheet; /* draw a contact sheet to this PNG file; NULL */
 	unsigned sheet_images; /* at most this many pictures on the sheet; 40 */
 	unsigned threads;

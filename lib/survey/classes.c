@@ -140,7 +140,21 @@ static void sum_up(struct td_class_table *c)
 		double p = (double)c->items[i].records / (double)c->records;
 		entropy -= p > 0 ? p * log2(p) : 0;
 	}
+	c->entropy = entropy;
 	c->evenness = c->n > 1 ? entropy / log2((double)c->n) : 1;
+}
+
+static void judge_order(struct td_class_table *c, const struct td_order *order)
+{
+	double n = (double)c->records, squares = 0, least = (double)c->n;
+	for (size_t i = 0; i < c->n; i++)
+		squares += (double)c->items[i].records * (double)c->items[i].records;
+	c->expected_runs = 1 + (n * n - squares) / n;
+	/* with one class, or as many as records, every order is as good */
+	c->shuffled = c->expected_runs > least + 0.5 ?
+	    ((double)order->runs - least) / (c->expected_runs - least) : 1;
+	c->shuffled = TD_MAX(0.0, TD_MIN(1.0, c->shuffled));
+	c->window_entropy = order->windows ? order->bits / (double)order->windows : 0;
 }
 
 /* Half the sum of |share in the file - share in the set| over all classes. */
@@ -161,6 +175,8 @@ static void compare_files(struct td_class_table *c, const struct tundish_survey 
 {
 	for (size_t i = 0; i < s->paths.n; i++) {
 		double d = distance(c, &s->facts.labels, &s->file_labels[i]);
+		if (i == 0)
+			c->first_file = 1 - d;
 		if (d > c->worst_shard || !c->worst_path) {
 			c->worst_shard = d;
 			c->worst_path = s->paths.paths[i];
@@ -176,6 +192,7 @@ bool td_class_table_build(struct td_class_table *ret, struct tundish_survey *s)
 	bool ok = fill_items(&c, s);
 	if (ok && c.n) {
 		sum_up(&c);
+		judge_order(&c, &s->facts.order);
 		compare_files(&c, s);
 	}
 	*ret = c;

@@ -14,9 +14,25 @@ static bool count_size(struct td_image_facts *facts, const struct td_image_info 
 	    td_tally_add(&facts->bits, info->bits, 1);
 }
 
-static int count_picture(struct td_image_facts *facts, const struct td_look *look, const uint8_t *data,
+static int decode(struct td_facts *f, const struct td_look *look, const struct td_image_info *info,
+    const uint8_t *data, size_t bytes, struct td_decoder *d, struct tundish_error *e)
+{
+	struct td_image_info again;
+	struct td_pixels pixels;
+	int rc = look->levels ? td_decode(d, &pixels, info, data, bytes, NULL, false, e) :
+	    td_image_check(&again, data, bytes, TUNDISH_CHECK_DECODE, look->max_pixels, d, e);
+	if (rc < 0)
+		return rc;
+	if (look->levels)
+		td_levels_add(&f->levels, &pixels);
+	f->images.decoded++;
+	return 0;
+}
+
+static int count_picture(struct td_facts *f, const struct td_look *look, const uint8_t *data,
     size_t bytes, struct td_decoder *d, struct tundish_error *e)
 {
+	struct td_image_facts *facts = &f->images;
 	if (bytes == 0) {
 		facts->empty++;
 		return td_err(e, TUNDISH_E_CORRUPT, "the picture is empty");
@@ -27,19 +43,18 @@ static int count_picture(struct td_image_facts *facts, const struct td_look *loo
 		return 0;
 	struct td_image_info info;
 	int rc = td_image_header(&info, data, bytes, look->max_pixels, e);
-	if (rc == 0 && look->decode)
-		rc = td_image_check(&info, data, bytes, TUNDISH_CHECK_DECODE, look->max_pixels, d, e);
+	if (rc == 0 && (look->decode || look->levels))
+		rc = decode(f, look, &info, data, bytes, d, e);
 	if (rc < 0) {
 		facts->bad++;
 		return rc;
 	}
-	facts->decoded += look->decode;
 	return count_size(facts, &info, bytes) ? 1 : td_err_memory(e);
 }
 
 /* All values of the picture feature: the error of the first bad one; else whether the first
  * is a picture. */
-static int count_pictures(struct td_image_facts *facts, const struct td_look *look,
+static int count_pictures(struct td_facts *facts, const struct td_look *look,
     const struct tundish_feature *f, struct td_decoder *d, struct tundish_error *e)
 {
 	const uint8_t *data;
@@ -107,9 +122,10 @@ int td_facts_record(struct td_facts *f, const struct td_look *look, const char *
 	f->empty += r->bytes == 0;
 	f->labels.values.value_bytes = sizeof(struct td_by_value);
 	f->has_label = sample.label != NULL;
-	if (!count_features(&f->example, path, r) || !td_by_add(&f->labels, sample.label))
+	if (!count_features(&f->example, path, r) || !td_by_add(&f->labels, sample.label) ||
+	    (sample.label && !td_order_add(&f->order, f->labels.text.data, f->labels.text.len)))
 		return td_err_memory(e);
-	return sample.image ? count_pictures(&f->images, look, sample.image, d, e) : 0;
+	return sample.image ? count_pictures(f, look, sample.image, d, e) : 0;
 }
 
 static bool merge_images(struct td_image_facts *f, struct td_image_facts *part)
@@ -139,10 +155,13 @@ bool td_facts_merge(struct td_facts *f, struct td_facts *part)
 	f->payload_bytes += part->payload_bytes;
 	part->examples = part->sequences = part->others = part->empty = part->payload_bytes = 0;
 	f->labels.values.value_bytes = sizeof(struct td_by_value);
+	if (part->levels.images)
+		td_levels_merge(&f->levels, &part->levels);
 	return td_schema_merge(&f->example, &part->example) &&
 	    td_schema_merge(&f->context, &part->context) &&
 	    td_schema_merge(&f->lists, &part->lists) && td_tally_merge(&f->sizes, &part->sizes) &&
-	    merge_images(&f->images, &part->images) && td_by_merge(&f->labels, &part->labels);
+	    merge_images(&f->images, &part->images) &&
+	    td_order_merge(&f->order, &part->order) && td_by_merge(&f->labels, &part->labels);
 }
 
 void td_facts_free(struct td_facts *f)
@@ -156,5 +175,6 @@ void td_facts_free(struct td_facts *f)
 	td_tally_free(&f->images.bytes);
 	td_tally_free(&f->images.channels);
 	td_tally_free(&f->images.bits);
+	td_order_free(&f->order);
 	td_by_free(&f->labels);
 }

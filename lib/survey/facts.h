@@ -2,7 +2,9 @@
  * What a pass over records finds, of one file or of all merged so far. */
 #pragma once
 #include "by.h"
+#include "levels.h"
 #include "media/image.h"
+#include "order.h"
 #include "record/sample.h"
 #include "record/schema.h"
 #include "tally.h"
@@ -23,6 +25,8 @@ struct td_facts {
 	struct td_tally sizes; /* of payloads */
 	struct td_image_facts images;
 	struct td_by labels;
+	struct td_order order; /* of the labels */
+	struct td_levels levels; /* with td_look.levels */
 	bool has_label; /* the record counted last; its text is in labels.text */
 };
 
@@ -31,10 +35,12 @@ struct td_look {
 	struct td_keys keys;
 	uint64_t max_pixels;
 	bool decode;
+	bool levels; /* decode and count them */
 };
 
 /* Counts a record. 1: with a picture that is good so far, 0: without one; or CORRUPT, UNSUPPORTED, ... and a reason in e when the picture
- * in it is bad (all the rest is counted); or MEMORY. `d` may be NULL unless decode. */
+ * in it is bad (all the rest is counted); or MEMORY. `d` may be NULL unless
+ * pictures are decoded. */
 int td_facts_record(struct td_facts *f, const struct td_look *look, const char *path,
     const struct tundish_record *r, struct td_decoder *d, struct tundish_error *e);
 /* Adds what `part` found in the next file and empties it. */

@@ -65,6 +65,21 @@ static void set_counts(struct td_json *j, json_t *object, const char *key, const
 	td_json_set(j, object, key, o);
 }
 
+static json_t *histogram(struct td_json *j, const struct td_tally *tally)
+{
+	struct td_histogram h;
+	json_t *list = json_array();
+	td_tally_histogram(tally, &h);
+	for (size_t i = h.first; i < h.end; i++) {
+		json_t *o = json_object();
+		td_json_int(j, o, "from", td_histogram_from(i));
+		td_json_int(j, o, "below", td_histogram_from(i + 1));
+		td_json_int(j, o, "records", h.n[i]);
+		td_json_add(j, list, o);
+	}
+	return list;
+}
+
 static json_t *kind(struct td_json *j, const struct td_kind_facts *k, int number)
 {
 	json_t *o = json_object();
@@ -127,7 +142,7 @@ static json_t *images(struct td_json *j, const struct tundish_survey *s)
 	td_json_set(j, o, "kinds", kinds);
 	td_json_int(j, o, "empty", f->empty);
 	td_json_int(j, o, "bad", f->bad);
-	if (s->options.decode)
+	if (s->options.decode || s->options.stats)
 		td_json_int(j, o, "decoded", f->decoded);
 	set_spread(j, o, "bytes", &f->bytes);
 	set_spread(j, o, "width", &f->widths);
@@ -175,6 +190,21 @@ static json_t *classes(struct td_json *j, const struct tundish_survey *s,
 	return o;
 }
 
+static json_t *order(struct td_json *j, const struct tundish_survey *s,
+    const struct td_class_table *c)
+{
+	json_t *o = json_object();
+	td_json_int(j, o, "runs", s->facts.order.runs);
+	td_json_set(j, o, "expected_runs", json_real(c->expected_runs));
+	td_json_set(j, o, "shuffled", json_real(c->shuffled));
+	td_json_set(j, o, "entropy", json_real(c->entropy));
+	td_json_int(j, o, "window", TD_ORDER_WINDOW);
+	if (s->facts.order.windows)
+		td_json_set(j, o, "window_entropy", json_real(c->window_entropy));
+	td_json_set(j, o, "first_file_similarity", json_real(c->first_file));
+	return o;
+}
+
 static json_t *lines(struct td_json *j, const struct td_lines *l)
 {
 	json_t *list = json_array();
@@ -205,6 +235,7 @@ bool td_survey_to_json(struct tundish_survey *s, const struct td_class_table *c)
 	td_json_string(&j, o, "checked", checked[s->options.crc]);
 	td_json_set(&j, o, "types", types(&j, &s->facts));
 	set_spread(&j, o, "record_bytes", &s->facts.sizes);
+	td_json_set(&j, o, "record_bytes_histogram", histogram(&j, &s->facts.sizes));
 	td_json_set(&j, o, "features", schema(&j, &s->facts.example));
 	if (s->facts.sequences) {
 		td_json_set(&j, o, "context", schema(&j, &s->facts.context));
@@ -212,8 +243,10 @@ bool td_survey_to_json(struct tundish_survey *s, const struct td_class_table *c)
 	}
 	if (s->image_key)
 		td_json_set(&j, o, "images", images(&j, s));
-	if (c->n)
+	if (c->n) {
 		td_json_set(&j, o, "classes", classes(&j, s, c));
+		td_json_set(&j, o, "order", order(&j, s, c));
+	}
 	td_json_set(&j, o, "files", files(&j, s));
 	if (s->pictures)
 		td_json_set(&j, o, "pictures", json_incref(s->pictures));

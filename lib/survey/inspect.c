@@ -56,7 +56,8 @@ static int look_at(void *ctx, struct td_scan_job *job, const struct tundish_reco
 	struct run *run = ctx;
 	struct part *part = job->part;
 	struct td_decoder **d = &run->decoders[job->worker];
-	int rc = run->look.decode && !*d ? td_decoder_new(d, e) : 0;
+	bool decodes = run->look.decode || run->look.levels;
+	int rc = decodes && !*d ? td_decoder_new(d, e) : 0;
 	if (rc < 0)
 		return rc;
 	struct tundish_error bad = { 0 };
@@ -138,6 +139,15 @@ static const char *found_key(const struct td_schema *s, const char *asked,
 	return NULL;
 }
 
+static int write_stats(const struct tundish_survey *s, struct tundish_error *e)
+{
+	const char *path = s->options.stats;
+	if (s->facts.levels.images == 0)
+		return td_err(e, TUNDISH_E_EMPTY, "%s: no pictures to take the statistics of",
+		    TD_ESC(path));
+	return td_levels_write(&s->facts.levels, path, e);
+}
+
 /* From the findings to texts and files. */
 static int tell(struct run *run, struct tundish_error *e)
 {
@@ -155,6 +165,8 @@ static int tell(struct run *run, struct tundish_error *e)
 	if (rc == 0 && o->sheet)
 		rc = td_sheet_draw(s, &classes, &run->picks, e);
 	td_class_table_free(&classes);
+	if (rc == 0 && o->stats)
+		rc = write_stats(s, e);
 	return rc;
 }
 
@@ -164,7 +176,8 @@ static int survey_set(struct tundish_survey *s, struct tundish_error *e)
 	struct run run = {
 		.s = s,
 		.picks = { .limit = o->sheet ? o->sheet_images : 0 },
-		.look = { { o->image_key, o->label_key }, o->max_pixels, o->decode },
+		.look = { { o->image_key, o->label_key }, o->max_pixels, o->decode,
+			o->stats != NULL },
 	};
 	s->files = calloc(s->paths.n, sizeof *s->files);
 	s->file_labels = calloc(s->paths.n, sizeof *s->file_labels);

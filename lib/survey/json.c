@@ -55,7 +55,7 @@ json_t *td_json_real(double v)
 
 bool td_json_dump(struct td_json *j, json_t *value, struct td_buf *out)
 {
-	char *text = j->lost || !value ? NULL : json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+	char *text = j->lost || !value ? NULL : json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 	json_decref(value);
 	bool ok = text && td_buf_printf(out, "%s", text);
 	free(text);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The findings as text for people. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,6 +110,26 @@ static void sizes(struct text *t, const struct tundish_survey *s)
 	end(t);
 }
 
+/* Records by powers of two of their size, as bars. */
+static void histogram(struct text *t, const struct td_tally *tally)
+{
+	static const char bar[] = "########################################";
+	struct td_histogram h;
+	uint64_t most = 1;
+	td_tally_histogram(tally, &h);
+	for (size_t i = h.first; i < h.end; i++)
+		most = TD_MAX(most, h.n[i]);
+	begin(t, "records by size", 4, "rrrl");
+	for (size_t i = h.first; i < h.end; i++) {
+		double length = (double)h.n[i] / (double)most * (double)(sizeof bar - 1);
+		cell(t, "%" PRIu64, td_histogram_from(i));
+		cell(t, "to %" PRIu64, TD_MAX(td_histogram_from(i + 1), (uint64_t)1) - 1);
+		cell(t, "%" PRIu64, h.n[i]);
+		cell(t, "%.*s", (int)ceil(length), bar);
+	}
+	end(t);
+}
+
 static void range(char out[48], uint64_t least, uint64_t most)
 {
 	snprintf(out, 48, least == most ? "%" PRIu64 : "%" PRIu64 "..%" PRIu64, least, most);
@@ -192,7 +213,7 @@ static void pictures(struct text *t, const struct tundish_survey *s)
 		cell(t, "bad");
 		cell(t, "%" PRIu64, f->bad);
 	}
-	if (s->options.decode) {
+	if (f->decoded) {
 		cell(t, "decoded");
 		cell(t, "%" PRIu64, f->decoded);
 	}
@@ -245,6 +266,19 @@ static void classes(struct text *t, const struct tundish_survey *s, const struct
 		    100 * c->worst_shard, TD_ESC(c->worst_path));
 }
 
+static void order(struct text *t, const struct tundish_survey *s, const struct td_class_table *c)
+{
+	const struct td_order *o = &s->facts.order;
+	begin(t, "order of labels", 1, "l");
+	line(t, "  %" PRIu64 " runs of equal labels; %.0f expected of a shuffled set, %zu of a sorted "
+	    "one: shuffled %.3f (1 is well)", o->runs, c->expected_runs, c->n, c->shuffled);
+	if (o->windows)
+		line(t, "  entropy in %d records in a row: %.3f bits, in the whole set %.3f",
+		    TD_ORDER_WINDOW, c->window_entropy, c->entropy);
+	if (s->paths.n > 1)
+		line(t, "  the first file is %.1f %% like the whole", 100 * c->first_file);
+}
+
 static void files(struct text *t, const struct tundish_survey *s)
 {
 	bool all = s->options.sections & TUNDISH_SECTION_FILES;
@@ -281,8 +315,10 @@ bool td_survey_report(struct tundish_survey *s, const struct td_class_table *c)
 		line(&t, "%s", "");
 	if (sections & TUNDISH_SECTION_SUMMARY) {
 		head(&t, s);
-		if (s->records)
+		if (s->records) {
 			sizes(&t, s);
+			histogram(&t, &s->facts.sizes);
+		}
 		if (s->image_key)
 			pictures(&t, s);
 	}
@@ -293,6 +329,8 @@ bool td_survey_report(struct tundish_survey *s, const struct td_class_table *c)
 	}
 	if (sections & TUNDISH_SECTION_CLASSES && c->n)
 		classes(&t, s, c);
+	if (sections & TUNDISH_SECTION_ORDER && c->n)
+		order(&t, s, c);
 	if (sections & TUNDISH_SECTION_FILES && s->paths.n > 1)
 		files(&t, s);
 	if (s->warnings.n)

@@ -57,6 +57,12 @@ struct td_class_table {
 			    * to have the classes of the whole set; 0 is best */
 	const char *worst_path;
 	char *strings;
+	/* the order of records */
+	double entropy;	       /* of the labels, in bits */
+	double expected_runs;  /* of a shuffled set */
+	double shuffled;       /* runs between those of a sorted set, 0, and a shuffled one, 1 */
+	double window_entropy; /* mean of TD_ORDER_WINDOW records in a row; 0: too few */
+	double first_file;     /* 1: its classes are those of the whole set */
 };
 
 /* Reads the names from LABELFEATURE.labels.txt beside the set, if it is there; a notice

@@ -68,6 +68,18 @@ bool td_tally_spread(const struct td_tally *t, struct td_spread *ret)
 	return true;
 }
 
+void td_tally_histogram(const struct td_tally *t, struct td_histogram *ret)
+{
+	*ret = (struct td_histogram){ .first = t->map.n ? TD_BINS : 0 };
+	for (size_t i = 0; i < t->map.n; i++) {
+		struct td_tally_entry e = entry_at(t, i);
+		size_t bin = e.value > 0 ? 64 - (size_t)__builtin_clzll((uint64_t)e.value) : 0;
+		ret->n[bin] += e.n;
+		ret->first = TD_MIN(ret->first, bin);
+		ret->end = TD_MAX(ret->end, bin + 1);
+	}
+}
+
 void td_tally_free(struct td_tally *t)
 {
 	td_map_free(&t->map);

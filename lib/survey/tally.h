@@ -24,4 +24,19 @@ bool td_tally_merge(struct td_tally *t, struct td_tally *part) td_must_check;
 /* By value, ascending; to be freed. NULL when out of memory. */
 struct td_tally_entry *td_tally_sorted(const struct td_tally *t) td_must_check;
 bool td_tally_spread(const struct td_tally *t, struct td_spread *ret) td_must_check;
+/* Values by powers of two: bin 0 holds 0, bin i those from 2^(i-1) on. */
+#define TD_BINS 64
+struct td_histogram {
+	uint64_t n[TD_BINS];
+	size_t first, end; /* of the bins that are used */
+};
+
+static inline uint64_t td_histogram_from(size_t bin)
+{
+	return bin ? (uint64_t)1 << (bin - 1) : 0;
+}
+
+/* Negative values do not occur. */
+void td_tally_histogram(const struct td_tally *t, struct td_histogram *ret);
+
 void td_tally_free(struct td_tally *t);

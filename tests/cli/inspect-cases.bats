@@ -142,3 +142,24 @@ CASES=$SOURCE/tests/golden/cases
 	holds "$stderr" "no pictures"
 	[ ! -e no.png ]
 }
+
+@test "--order: a sorted set, a mixed one" {
+	run_split 0 inspect --json "$CASES/15-which-shard/train-00000-of-00004" "$CASES/20-missing-feature/a.tfrecord"
+	json '0 <= j["order"]["shuffled"] <= 1 and j["order"]["runs"] > 1'
+	run_split 0 inspect --order "$CASES/20-missing-feature/a.tfrecord"
+	holds "$output" "4 runs of equal labels"
+	holds "$output" "shuffled 1.000"
+	[[ $output != *"features"* ]]
+}
+
+@test "--stats: exact levels of all pixels, the same for any number of threads" {
+	for j in 1 3 99; do
+		run_split 0 inspect -j $j --stats $j.json "$CASES/20-missing-feature" "$CASES/12-zero-length-record"
+		cmp 1.json $j.json
+	done
+	output=$(cat 1.json)
+	json 'j["images"] == 7 and j["pixels"] == 7 * 64 and j["channels"] == 3 and len(j["mean"]) == 3'
+	json 'all(0 <= m <= 1 and 0 < s < 0.5 for m, s in zip(j["mean"], j["std"]))'
+	run_split 3 inspect --stats no.json "$CASES/21-type-differs"
+	[ ! -e no.json ]
+}

@@ -3,6 +3,8 @@
 
 #include "record/schema.h"
 #include "survey/canvas.h"
+#include "survey/levels.h"
+#include "survey/order.h"
 #include "survey/picks.h"
 #include "survey/tally.h"
 
@@ -31,6 +33,91 @@ static void test_tally(void **state)
 	free(sorted);
 	td_tally_free(&all);
 	td_tally_free(&part);
+}
+
+static void test_histogram(void **state)
+{
+	(void)state;
+	struct td_tally t = { 0 };
+	struct td_histogram h;
+	td_tally_histogram(&t, &h);
+	assert_int_equal(h.end, 0);
+	static const int64_t values[] = { 3, 4, 7, 8, INT64_MAX };
+	for (size_t i = 0; i < 5; i++)
+		assert_true(td_tally_add(&t, values[i], i + 1));
+	td_tally_histogram(&t, &h);
+	assert_int_equal(h.first, 2);
+	assert_int_equal(h.end, 64 - 1 + 1);
+	assert_int_equal(h.n[2], 1);
+	assert_int_equal(h.n[3], 2 + 3);
+	assert_int_equal(h.n[4], 4);
+	assert_int_equal(h.n[63], 5);
+	assert_true(td_histogram_from(3) == 4 && td_histogram_from(0) == 0);
+	assert_true(td_tally_add(&t, 0, 1));
+	td_tally_histogram(&t, &h);
+	assert_int_equal(h.first, 0);
+	td_tally_free(&t);
+}
+
+static void test_levels(void **state)
+{
+	(void)state;
+	/* two rows of two pixels in RGBX, then one in RGB */
+	static const uint8_t rgbx[] = { 0, 10, 255, 9, 2, 10, 255, 9, 1, 1, 1, 1, 7, 7, 7, 9, 7, 10,
+		254, 9 };
+	static const uint8_t rgb[] = { 8, 10, 0 };
+	const struct td_pixels four = { .data = rgbx, .width = 2, .height = 2, .channels = 3, .step = 4,
+		.stride = 12 };
+	const struct td_pixels one = { .data = rgb, .width = 1, .height = 1, .channels = 3, .step = 3,
+		.stride = 3 };
+	static struct td_levels all, part;
+	struct td_level_stats s;
+	td_levels_stats(&all, 0, &s);
+	assert_true(s.mean == 0 && s.std == 0 && s.least == 0);
+	td_levels_add(&all, &one);
+	td_levels_add(&part, &four);
+	td_levels_merge(&all, &part);
+	assert_int_equal(all.images, 2);
+	assert_int_equal(all.pixels, 5);
+	assert_int_equal(part.pixels, 0);
+	td_levels_stats(&all, 0, &s); /* 0 2 7 7 8 */
+	assert_true(s.mean == 4.8);
+	assert_true(s.std > 3.1874 && s.std < 3.1875);
+	assert_true(s.least == 0 && s.median == 7 && s.most == 8);
+	td_levels_stats(&all, 1, &s); /* 10 10 7 10 10 */
+	assert_true(s.median == 10 && s.least == 7);
+}
+
+static void add_labels(struct td_order *o, const char *labels)
+{
+	for (; *labels; labels++)
+		assert_true(td_order_add(o, labels, 1));
+}
+
+static void test_order(void **state)
+{
+	(void)state;
+	struct td_order all = { 0 }, part = { 0 };
+	add_labels(&part, "aab");
+	assert_true(td_order_merge(&all, &part));
+	assert_true(td_order_merge(&all, &part)); /* nothing */
+	add_labels(&part, "bba");
+	assert_true(td_order_merge(&all, &part));
+	add_labels(&part, "b");
+	assert_true(td_order_merge(&all, &part));
+	assert_int_equal(all.records, 7);
+	assert_int_equal(all.runs, 4); /* aa bbb a b */
+	assert_int_equal(all.windows, 0);
+	for (unsigned i = 0; i < TD_ORDER_WINDOW / 2; i++)
+		add_labels(&part, "xy");
+	for (unsigned i = 0; i < TD_ORDER_WINDOW; i++)
+		add_labels(&part, "x");
+	assert_true(td_order_merge(&all, &part));
+	assert_int_equal(all.windows, 2);
+	assert_true(all.bits > 0.999999 && all.bits < 1.000001);
+	assert_int_equal(all.runs, 4 + TD_ORDER_WINDOW + 1);
+	td_order_free(&all);
+	td_order_free(&part);
 }
 
 /* A record with these one-letter features: lower case int64, upper case float. */
@@ -184,6 +271,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tally),
+		cmocka_unit_test(test_histogram),
+		cmocka_unit_test(test_levels),
+		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_schema),
 		cmocka_unit_test(test_picks),
 		cmocka_unit_test(test_canvas),
