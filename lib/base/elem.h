@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Types of array elements, under NumPy's names. */
+#pragma once
+#include <stddef.h>
+
+enum td_elem {
+	TD_UINT8,
+	TD_INT8,
+	TD_UINT16,
+	TD_INT16,
+	TD_UINT32,
+	TD_INT32,
+	TD_UINT64,
+	TD_INT64,
+	TD_FLOAT32,
+	TD_FLOAT64,
+	TD_COMPLEX64, /* pairs of float32: real, imaginary */
+	TD_COMPLEX128,
+};
+
+/* "uint16" */
+const char *td_elem_name(enum td_elem dtype);
+size_t td_elem_bytes(enum td_elem dtype);
+/* Of one number: half of the element where that is complex. */
+size_t td_elem_number_bytes(enum td_elem dtype);
+/* Element i of an array as it is in memory; of a complex one the real part. */
+double td_elem_value(enum td_elem dtype, const void *array, size_t i);
