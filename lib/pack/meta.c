@@ -80,6 +80,8 @@ static json_t *one_feature(const struct td_pack *p, enum td_feature_type type, i
 static json_t *feature(const struct td_pack *p, const struct td_feature_spec *f)
 {
 	bool numbers = f->type == TD_FEATURE_INT || f->type == TD_FEATURE_FLOAT;
+	if (f->json)
+		return json_loads(f->json, 0, NULL);
 	json_t *one = one_feature(p, f->type, f->length);
 	if (f->length == 1 || numbers)
 		return one;

@@ -331,7 +331,7 @@ bool td_pack_feature(struct td_pack *p, const char *key, enum td_feature_type ty
 		free(copy);
 		return false;
 	}
-	p->features[p->n_features++] = (struct td_feature_spec){ copy, type, length };
+	p->features[p->n_features++] = (struct td_feature_spec){ .key = copy, .type = type, .length = length };
 	return true;
 }
 
@@ -346,7 +346,9 @@ void td_pack_free(struct td_pack *p)
 	free(p->item_bytes);
 	free(p->class_counts);
 	free(p->names_file);
-	for (size_t i = 0; i < p->n_features; i++)
+	for (size_t i = 0; i < p->n_features; i++) {
 		free(p->features[i].key);
+		free(p->features[i].json);
+	}
 	free(p->features);
 }

@@ -19,6 +19,7 @@ struct td_feature_spec {
 	char *key;
 	enum td_feature_type type;
 	int64_t length; /* values a record: 1, another number, or -1 where it differs */
+	char *json;	/* its entry in features.json as it was; NULL: made anew */
 };
 
 struct td_pack {

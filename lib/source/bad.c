@@ -38,6 +38,21 @@ int td_bad_item(struct td_bad *bad, int code, struct td_place at, const char *na
 	return rc ? rc : td_bad_check(bad, e);
 }
 
+int td_bad_fault(struct td_bad *bad, const struct tundish_fault *fault, const char *name,
+    struct tundish_error *e)
+{
+	if (bad->on_error == TUNDISH_FAIL)
+		return td_err(e, fault->code, "%s", fault->text);
+	struct td_place at = TD_PLACE(fault->path);
+	at.record = fault->record;
+	at.offset = fault->offset;
+	bad->count++;
+	if (bad->listener && bad->listener->fault)
+		bad->listener->fault(bad->listener->data, fault);
+	int rc = keep_note(bad, at, name, fault->reason, e);
+	return rc ? rc : td_bad_check(bad, e);
+}
+
 int td_bad_check(const struct td_bad *bad, struct tundish_error *e)
 {
 	if (bad->count <= bad->limit)

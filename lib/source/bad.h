@@ -26,6 +26,9 @@ struct td_bad {
  * Called in an order that does not depend on threads. */
 int td_bad_item(struct td_bad *bad, int code, struct td_place at, const char *name,
     const char *reason, struct tundish_error *e);
+/* The same for a fault that a reader has told of. */
+int td_bad_fault(struct td_bad *bad, const struct tundish_fault *fault, const char *name,
+    struct tundish_error *e);
 /* BAD when there are more than the limit. */
 int td_bad_check(const struct td_bad *bad, struct tundish_error *e);
 void td_bad_free(struct td_bad *bad);

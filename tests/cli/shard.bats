@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# tundish shard: nothing is lost, damage is told, the same bytes for any threads.
+load lib.bash
+CASES=$SOURCE/tests/golden/cases
+
+digest() {
+	(cd "$1" && find . -type f | LC_ALL=C sort | xargs sha256sum | sha256sum)
+}
+
+# The payloads of all record files given, sorted, in one number.
+payloads() {
+	python3 - "$@" <<'PY'
+import hashlib, struct, sys
+found = []
+for name in sys.argv[1:]:
+    data, at = open(name, "rb").read(), 0
+    while at < len(data):
+        n, = struct.unpack_from("<Q", data, at)
+        found.append(hashlib.sha256(data[at + 12:at + 12 + n]).hexdigest())
+        at += 16 + n
+print(len(found), hashlib.sha256("".join(sorted(found)).encode()).hexdigest())
+PY
+}
+
+make_set() {
+	tundish convert -q "$DATA/photos" -o in/photos --shards 3
+}
+
+@test "counts and payloads are kept, names and classes carried over" {
+	make_set
+	run_split 0 shard in -o out/photos --shards 7
+	holds "$output" "46 found: 46 written, 0 bad"
+	same "$(payloads out/photos-*)" "$(payloads in/photos-*)"
+	cmp in/label.labels.txt out/label.labels.txt
+	run_split 0 shard out -o back/photos --shards 1 --shuffle --seed 9
+	same "$(payloads back/photos-*)" "$(payloads in/photos-*)"
+	output=$(cat out/tundish.json)
+	# classes within one a shard
+	json 'all(max(c) - min(c) <= 1 for c in [[dict(map(tuple, s["classes"])).get(k, 0) for s in j["shards"]] for k in range(6)])'
+	python3 - <<'PY'
+import json
+a, b = (json.load(open(d + "/features.json"))["featuresDict"]["features"] for d in ("in", "out"))
+assert a == b
+PY
+}
+
+@test "the same bytes for any number of threads" {
+	make_set
+	for args in "" "--shuffle" "--stratify none" "--split a=.5,b=.5 --shuffle"; do
+		run_split 0 shard in -o one/p --shards 5 -j 1 $args
+		for threads in 2 3 8 99; do
+			TUNDISH_STALL=1 run_split 0 shard in -o two/p --shards 5 -j $threads --memory 1M $args
+			same "$(digest two)" "$(digest one)"
+			rm -r two
+		done
+		rm -r one
+	done
+}
+
+@test "without shuffle and strata the order is kept" {
+	records a.tfrecord 0 20
+	run_split 0 shard a.tfrecord -o out/p --shards 3 --stratify none
+	cmp <(cat out/p-*) a.tfrecord
+	run_split 0 shard a.tfrecord -o - --stratify none
+	run_split 2 shard a.tfrecord -o new/q --stratify nothing
+	holds "$stderr" 'no record has a feature "nothing"'
+}
+
+@test "streams and compressed files" {
+	make_set
+	cat in/photos-* | tundish shard -q - -o a/p --shards 2 --shuffle
+	cat in/photos-* >all.tfrecord
+	run_split 0 shard all.tfrecord -o b/p --shards 2 --shuffle
+	cmp <(cat a/p-*) <(cat b/p-*)
+	gzip -c all.tfrecord >all.gz
+	run_split 0 shard all.gz -o c/p --shards 2 --shuffle
+	cmp <(cat a/p-*) <(cat c/p-*)
+	tundish shard all.gz -o - --stratify none >back.tfrecord
+	cmp back.tfrecord all.tfrecord
+	gzip -c all.tfrecord | tundish shard - -o - --stratify none 2>/dev/null | cmp - all.tfrecord
+	same "$(find . -name '.tundish*')" ""
+}
+
+@test "filters keep what they say, by number, name and comparison" {
+	make_set
+	run_split 0 shard in -o out/p --filter 'label in 3,5'
+	holds "$output" "46 found: 14 written, 0 bad, 32 records left out"
+	run_split 0 shard in -o out/p --filter 'label = cat' --overwrite
+	holds "$output" "10 written"
+	run_split 0 shard in -o out/p --filter 'label != cat,3' --overwrite
+	holds "$output" "28 written"
+	run_split 0 shard in -o out/p --filter 'width >= 1' --overwrite
+	holds "$output" "46 written"
+	run_split 0 shard in -o out2/p --filter 'filename=cat/cat_03.jpg'
+	holds "$output" "1 written"
+	run_split 3 shard in -o out3/p --filter 'label=77'
+	holds "$stderr" "46 left out"
+	run_split 3 shard in -o out3/p --filter 'nothing=1'
+	run_split 2 shard in -o out3/p --filter 'label'
+	[ ! -e out3 ]
+}
+
+@test "damage: every good record is kept and the loss told" {
+	records good.tfrecord 0 9
+	python3 - <<'PY'
+data = bytearray(open("good.tfrecord", "rb").read())
+data[len(data) // 2] ^= 1
+open("flip.tfrecord", "wb").write(data)
+open("cut.tfrecord", "wb").write(data[:-3])
+PY
+	run_split 1 shard flip.tfrecord -o out/p
+	holds "$output" "9 found: 8 written, 1 bad"
+	holds "$stderr" "flip.tfrecord: record 4 at byte"
+	run_split 1 shard cut.tfrecord -o out/p --overwrite
+	holds "$output" "9 found: 7 written, 2 bad"
+	output=$(cat out/tundish.json)
+	json 'len(j["faults"]) == 2 and j["faults"][0]["name"] == "cut.tfrecord" and j["faults"][0]["record"] == 4'
+	run_split 0 shard cut.tfrecord -o out/p --overwrite --max-bad 2
+	rm -r out
+	run_split 1 shard cut.tfrecord -o out/p --on-error fail
+	run_split 1 shard cut.tfrecord -o out/p --max-bad 1
+	[ ! -e out ]
+	printf 'not a record at all' >text.tfrecord
+	run_split 3 shard text.tfrecord -o out/p
+	[ ! -e out ]
+}
+
+@test "53: a split divides, never overlaps, and does so again" {
+	for threads in 1 3 8; do
+		run_split 0 shard "$CASES"/53-*/all.tfrecord -o out/p --split train=.8,val=.2 -j $threads --overwrite
+		[ -e want ] || cp -r out want
+		same "$(digest out)" "$(digest want)"
+	done
+	run_split 0 count 'out/p-train*'
+	same "$output" 32
+	run_split 0 count 'out/p-val*'
+	same "$output" 8
+	same "$(payloads out/p-*)" "$(payloads "$CASES"/53-*/all.tfrecord)"
+}
+
+@test "usage errors leave nothing behind" {
+	records a.tfrecord 0 2
+	cd "$T" && mkdir x && cd x
+	T=$PWD
+	usage_error shard ../a.tfrecord -o out/p --shards 0
+	usage_error shard ../a.tfrecord -o out/p --split a=.9,b=.1
+	usage_error shard ../a.tfrecord -o out/p --labels none
+	usage_error shard ../a.tfrecord -o out/
+	run_split 3 shard nowhere -o out/p
+	same "$(ls -A)" ""
+}
