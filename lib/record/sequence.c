@@ -7,11 +7,14 @@ void td_sequence_start(struct td_sequence *s, const void *data, size_t bytes)
 	*s = (struct td_sequence){ .all = td_span(data, bytes) };
 }
 
-int td_sequence_step(struct td_span *rest, struct tundish_feature *ret)
+int td_sequence_step(struct td_steps *rest, struct tundish_feature *ret)
 {
 	struct td_span feature;
-	int rc = td_wire_message(rest, 1, &feature);
-	if (rc <= 0)
+	int rc;
+	while ((rc = td_wire_message(&rest->list, 1, &feature)) == 0)
+		if ((rc = td_wire_message(&rest->entry, 2, &rest->list)) <= 0)
+			return rc;
+	if (rc < 0)
 		return rc;
 	struct tundish_feature f = { .key = "" };
 	rc = td_feature_of_message(&f, feature);
@@ -21,22 +24,20 @@ int td_sequence_step(struct td_span *rest, struct tundish_feature *ret)
 	return 1;
 }
 
-/* A map entry: key and FeatureList; of several lists the parts are merged, we read the last. */
+/* A map entry: key and FeatureList. */
 static int read_entry(struct td_span entry, struct td_feature_list *ret)
 {
 	struct td_wire_field f;
-	struct td_feature_list list = { .key = "" };
+	struct td_feature_list list = { .key = "", .features.entry = entry };
 	while (entry.p < entry.end) {
 		if (!td_wire_next(&entry, &f))
 			return TUNDISH_E_CORRUPT;
 		if (f.type == TD_WIRE_BYTES && f.number == 1) {
 			list.key = (const char *)f.body.p;
 			list.key_bytes = td_span_bytes(f.body);
-		} else if (f.type == TD_WIRE_BYTES && f.number == 2) {
-			list.features = f.body;
 		}
 	}
-	struct td_span rest = list.features;
+	struct td_steps rest = list.features;
 	struct tundish_feature step;
 	int rc;
 	while ((rc = td_sequence_step(&rest, &step)) > 0) {

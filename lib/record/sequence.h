@@ -15,13 +15,18 @@ enum td_message td_message_kind(const void *data, size_t bytes);
 /* "Example", "SequenceExample", "not an Example". */
 const char *td_message_name(enum td_message kind);
 
+/* The features of a list that are still to come; a list may come in parts. */
+struct td_steps {
+	struct td_span list, entry;
+};
+
 /* A list of features, one a step. */
 struct td_feature_list {
 	const char *key;
 	size_t key_bytes;
 	int kind; /* of the first feature that has one */
 	uint64_t steps;
-	struct td_span features; /* for td_sequence_step() */
+	struct td_steps features; /* for td_sequence_step() */
 };
 
 /* Walks the feature lists in the order of the bytes. The context is read with
@@ -34,4 +39,4 @@ void td_sequence_start(struct td_sequence *s, const void *data, size_t bytes);
 int td_sequence_next(struct td_sequence *s, struct td_feature_list *ret);
 /* The features of a list one after another: `rest` starts as its `features`. 1, 0, CORRUPT.
  * The features have no key. */
-int td_sequence_step(struct td_span *rest, struct tundish_feature *ret);
+int td_sequence_step(struct td_steps *rest, struct tundish_feature *ret);

@@ -146,7 +146,7 @@ static json_t *features(struct shown *x, const struct tundish_record *r)
 static json_t *steps(struct shown *x, struct td_buf *text, const struct td_feature_list *list)
 {
 	json_t *array = json_array();
-	struct td_span rest = list->features;
+	struct td_steps rest = list->features;
 	struct tundish_feature f = { 0 };
 	for (uint64_t i = 0; td_sequence_step(&rest, &f) > 0; i++) {
 		if (i == SHOWN_VALUES) {
