@@ -326,7 +326,7 @@ static bool plot_data(const struct benchout *out, struct td_buf *script)
 int benchout_plot(const struct benchout *out, const char *path, struct tundish_error *error)
 {
 	static const char sweep[] =
-	    "set ylabel 'images/s'\nset yrange [0:*]\nset xtics rotate by -30\nset grid y\n"
+	    "set ylabel 'images/s'\nset yrange [0:*]\nset offsets .5,.5,0,0\nset xtics rotate by -30\nset grid y\n"
 	    "plot $d using 0:2:3:4:xtic(1) with yerrorbars pt 7 notitle, "
 	    "$d using 0:2 with lines notitle\n";
 	static const char stages[] =
