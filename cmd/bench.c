@@ -163,9 +163,10 @@ static int measure_all(struct bench *b)
 
 static int run(struct call *call)
 {
-	const struct settings *s = call->settings;
+	struct settings *s = call->settings;
 	struct bench b = { .call = call, .settings = s };
 	int code = call_needs_paths(call);
+	code = code ? code : flowopt_ranks(&s->o, call);
 	code = code ? code : sweeps_parse(&b.sweeps, &s->sweep, s->grid);
 	code = code ? code : make_points(&b);
 	code = code ? code : measure_all(&b);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * tundish feed: batches of a set into another program. */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 struct settings {
 	struct tundish_flow_options o;
 	const char *to, *cursor;
+	int dry_run;
 };
 
 #define S struct settings
@@ -21,6 +23,7 @@ static const struct opt options[] = {
 	OPT_STRING("to", 0, S, to),
 	OPT_STRING("start", 0, S, o.start),
 	OPT_STRING("cursor", 0, S, cursor),
+	OPT_FLAG("dry-run", 0, S, dry_run, 1),
 	FLOW_OPTIONS(S),
 	OPT_END,
 };
@@ -105,6 +108,18 @@ static int pump(struct call *call, struct tundish_flow *flow, struct tundish_fee
 	return note_cursor(s, flow, tally, true, error);
 }
 
+/* The number of batches in tf.data's terms: -1 without end, -2 unknown. */
+static void print_cardinality(const struct settings *s, const struct tundish_flow *flow)
+{
+	uint64_t batches = tundish_flow_batches(flow);
+	if (s->o.epochs == UINT64_MAX)
+		puts("-1");
+	else if (batches == UINT64_MAX)
+		puts("-2");
+	else
+		printf("%" PRIu64 "\n", batches);
+}
+
 static bool binary(const char *to)
 {
 	return !strcmp(to, "npy") || !strcmp(to, "raw");
@@ -118,24 +133,28 @@ static int run(struct call *call)
 	struct tundish_error error = { 0 };
 	struct tally tally = { .start_ns = td_now_ns() };
 	char start[128] = "";
-	if (call_needs_paths(call) || (binary(s->to) && call_refuse_terminal(call)))
+	if (call_needs_paths(call) ||
+	    (binary(s->to) && !s->dry_run && call_refuse_terminal(call)))
 		return EXIT_USAGE;
-	int code = read_cursor(call, start, sizeof start);
+	int code = flowopt_ranks(&s->o, call);
+	code = code ? code : read_cursor(call, start, sizeof start);
 	if (code)
 		return code;
 	flowopt_apply(&s->o, call);
 	int rc = tundish_feed_open(&feed, s->to, STDOUT_FILENO, &error);
 	if (rc == 0)
 		rc = tundish_flow_open(&flow, &s->o, &error);
-	if (rc == 0)
+	if (rc == 0 && s->dry_run)
+		print_cardinality(s, flow);
+	else if (rc == 0)
 		rc = pump(call, flow, feed, &tally, &error);
-	if (rc == 0 && *tundish_feed_digest(feed))
+	if (rc == 0 && !s->dry_run && *tundish_feed_digest(feed))
 		printf("%s\n", tundish_feed_digest(feed));
 	tundish_flow_close(flow);
 	tundish_feed_close(feed);
 	fflush(stdout);
 	code = rc < 0 ? report_failure(&call->report, rc, &error) : EXIT_FINE;
-	if ((rc == 0 || rc == TUNDISH_E_STOPPED) && !binary(s->to))
+	if ((rc == 0 || rc == TUNDISH_E_STOPPED) && !binary(s->to) && !s->dry_run)
 		report_rate(&call->report, tally.images, (double)(td_now_ns() - tally.start_ns) / 1e9);
 	return code == EXIT_FINE && call->report.faults ? EXIT_BAD_DATA : code;
 }

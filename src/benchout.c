@@ -157,19 +157,31 @@ static void print_explain(const struct benchout *out)
 		printf("  the pipeline keeps up; a faster one would gain nothing\n");
 }
 
+/* What makes the numbers doubtful, and what can be done. */
+static void print_advice(const struct benchout *out)
+{
+	unsigned outliers = 0, wide = 0;
+	for (unsigned i = 0; i < out->sweeps->points; i++) {
+		struct sample_summary s = summary(&out->points[i], RATE_IMAGES);
+		outliers += s.outliers;
+		wide += s.spread > .1;
+	}
+	if (outliers)
+		printf("\n%u samples are far off the others: something else was running here\n", outliers);
+	else if (wide)
+		printf("\nthe samples differ by more than 10 %%: close other programs, or raise --%s\n",
+		    out->repeat < 10 ? "repeat" : "seconds");
+}
+
 void benchout_text(const struct benchout *out)
 {
-	unsigned outliers = 0;
 	if (out->sweeps->n)
 		print_sweep(out);
 	else
 		print_one(out);
 	if (out->explain)
 		print_explain(out);
-	for (unsigned i = 0; i < out->sweeps->points; i++)
-		outliers += summary(&out->points[i], RATE_IMAGES).outliers;
-	if (outliers)
-		printf("\n%u samples are far off the others: something else was running here\n", outliers);
+	print_advice(out);
 }
 
 unsigned benchout_best(const struct benchout *out)

@@ -2,6 +2,10 @@
  * The options of a flow, the same for bench and feed. */
 #include "flowopt.h"
 
+#include "ranks.h"
+
+#define RANK_NOT_GIVEN UINT32_MAX
+
 const struct opt_choice flowopt_last[] = {
 	{ "keep", TUNDISH_LAST_KEEP },
 	{ "drop", TUNDISH_LAST_DROP },
@@ -20,11 +24,32 @@ const struct opt_choice flowopt_uneven[] = {
 void flowopt_init(struct tundish_flow_options *o, struct opt_shared *shared)
 {
 	tundish_flow_options_init(o);
+	o->rank = RANK_NOT_GIVEN;
+	o->world = 0;
 	shared->seed = o->seed;
 	shared->on_error = o->on_error;
 	shared->input_compression = o->compression;
 	shared->max_record = o->max_record_bytes;
 	shared->max_pixels = o->max_pixels;
+}
+
+int flowopt_ranks(struct tundish_flow_options *o, struct call *call)
+{
+	const char *from;
+	bool given = o->rank != RANK_NOT_GIVEN;
+	if (given && o->world == 0)
+		return report_error(&call->report, EXIT_USAGE, "%s: --rank needs --world", call->cmd->name);
+	if (o->world > 1 && !given)
+		return report_error(&call->report, EXIT_USAGE, "%s: --world needs --rank", call->cmd->name);
+	if (!given)
+		o->rank = 0;
+	if (o->world)
+		return 0;
+	o->world = 1;
+	if (ranks_from_environment(&o->rank, &o->world, &from) && o->world > 1)
+		report_say(&call->report, "note: rank %u of %u, from %s; --world 1 for all records",
+		    o->rank, o->world, from);
+	return 0;
 }
 
 void flowopt_apply(struct tundish_flow_options *o, struct call *call)

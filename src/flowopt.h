@@ -12,8 +12,8 @@ extern const struct opt_choice flowopt_last[], flowopt_uneven[];
 	    OPT_WORD("epochs", 0, S, o.epochs, 1, UINT64_MAX - 1, "inf", UINT64_MAX),              \
 	    OPT_CHOICE("last", 0, S, o.last, flowopt_last),                                        \
 	    OPT_WORD("prefetch", 0, S, o.prefetch, 1, 1 << 16, "auto", 0),                         \
-	    OPT_NUMBER("rank", 0, S, o.rank, 0, UINT32_MAX),                                       \
-	    OPT_NUMBER("world", 0, S, o.world, 1, UINT32_MAX),                                     \
+	    OPT_NUMBER("rank", 0, S, o.rank, 0, INT32_MAX),                                        \
+	    OPT_NUMBER("world", 0, S, o.world, 1, INT32_MAX),                                      \
 	    OPT_CHOICE("uneven", 0, S, o.uneven, flowopt_uneven),                                  \
 	    OPT_STRING("image-key", 0, S, o.image_key), OPT_STRING("label-key", 0, S, o.label_key)
 
@@ -23,5 +23,7 @@ extern const struct opt_choice flowopt_last[], flowopt_uneven[];
 
 /* Defaults of the library into both. */
 void flowopt_init(struct tundish_flow_options *o, struct opt_shared *shared);
+/* Settles rank and world, also from the environment. 0, or EXIT_USAGE after a message. */
+int flowopt_ranks(struct tundish_flow_options *o, struct call *call);
 /* The operands and shared options into `o`. */
 void flowopt_apply(struct tundish_flow_options *o, struct call *call);

@@ -174,6 +174,24 @@ PY
 	tundish feed set --ops resize:8 --batch 1 --world 2 --rank 0 --uneven keep --to null 2>rank
 	holds "$(cat rank)" "$(((N + 1) / 2)) images"
 	run_split 2 feed set --ops resize:8 --world 2 --rank 2 --to null
-	run_split 2 feed set --ops resize:8 --batch 1 --world $((N - 1)) --to null
+	run_split 2 feed set --ops resize:8 --batch 1 --rank 0 --world $((N - 1)) --to null
 	holds "$stderr" "uneven"
+}
+
+@test "--dry-run prints the number of batches" {
+	make_set
+	same "$(tundish feed set --batch 4 --epochs 2 --dry-run)" $((2 * ((N + 3) / 4)))
+	same "$(tundish feed set --epochs inf --dry-run)" -1
+	same "$(cat set/photos-train* | tundish feed - --ops resize:8 --dry-run)" -2
+}
+
+@test "ranks come from the launcher's environment, and that is said" {
+	make_set
+	RANK=1 WORLD_SIZE=2 tundish feed set --ops resize:8 --uneven keep --to hash >launched 2>note
+	holds "$(cat note)" "rank 1 of 2, from RANK"
+	same "$(cat launched)" "$(tundish feed set --ops resize:8 --uneven keep --rank 1 --world 2 --to hash 2>/dev/null)"
+	RANK=1 WORLD_SIZE=2 run_split 0 feed set --ops resize:8 --world 1 --to hash
+	[[ $stderr != *rank* ]]
+	run_split 2 feed set --rank 1 --to null
+	run_split 2 feed set --world 2 --to null
 }
