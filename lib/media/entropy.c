@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/bits.h"
 #include "media/found.h"
 
 #if HAVE_JPEGINT_H
@@ -117,12 +118,42 @@ static bool enter_interval(struct td_entropy *t, size_t i)
 	return true;
 }
 
+struct entry {
+	size_t offset;
+	unsigned bit;
+	int32_t dc[3];
+};
+
+static struct entry unpack(const struct td_entries *entries, size_t i)
+{
+	uint64_t v = td_le64(entries->packed + i * TD_ENTRY_BYTES);
+	struct entry e = { .offset = v & 0x1ffffff, .bit = v >> 25 & 7 };
+	for (unsigned k = 0; k < 3; k++)
+		e.dc[k] = (int32_t)(v >> (28 + 12 * k) & 0xfff) - 2048;
+	return e;
+}
+
+static bool add_packed(struct td_buf *out, const struct entry *e)
+{
+	uint64_t v = e->offset | (uint64_t)e->bit << 25;
+	if (e->offset > 0x1ffffff)
+		return false;
+	for (unsigned k = 0; k < 3; k++) {
+		if (e->dc[k] < -2048 || e->dc[k] > 2047)
+			return false;
+		v |= (uint64_t)(e->dc[k] + 2048) << (28 + 12 * k);
+	}
+	uint8_t bytes[TD_ENTRY_BYTES];
+	td_put_le64(bytes, v);
+	return td_buf_add(out, bytes, sizeof bytes);
+}
+
 /* What was decoded up to an entry must end where it says, with the values it says. */
-static bool meets(const struct td_entropy *t, const struct td_entry *entry, uint64_t mcu)
+static bool meets(const struct td_entropy *t, const struct entry *entry, uint64_t mcu)
 {
 	if (t->stretch == SIZE_MAX || t->at != mcu)
 		return true;
-	for (unsigned i = 0; i < 4; i++)
+	for (unsigned i = 0; i < 3; i++)
 		if (t->dc[i] != entry->dc[i])
 			return false;
 	return td_bits_place(&t->bits, t->clean.data) == t->stretch_bits;
@@ -131,24 +162,25 @@ static bool meets(const struct td_entropy *t, const struct td_entry *entry, uint
 /* Goes to an entry: its stretch of the scan is made clean, no more. */
 static bool enter_entry(struct td_entropy *t, size_t i, uint64_t mcu)
 {
-	const struct td_entry *entry = &t->entries->entry[i], *after = entry + 1;
 	bool last = i + 1 == t->entries->n;
-	size_t end = last ? t->scan_bytes : after->offset;
-	if (!meets(t, entry, mcu) || entry->offset > end || end > t->scan_bytes ||
-	    !td_buf_fit(&t->clean, end - entry->offset + TD_HUFF_PADDING + 8))
+	struct entry entry = unpack(t->entries, i), after = { .offset = t->scan_bytes };
+	if (!last)
+		after = unpack(t->entries, i + 1);
+	if (!meets(t, &entry, mcu) || entry.offset > after.offset ||
+	    after.offset > t->scan_bytes - !last ||
+	    !td_buf_fit(&t->clean, after.offset - entry.offset + TD_HUFF_PADDING + 8))
 		return false;
 	unsigned marker;
-	unstuff(t, entry->offset, end, &marker);
-	t->stretch_bits = (uint64_t)t->clean.len * 8 + (last ? 0 : after->bit);
-	if (!last && (marker || end >= t->scan_bytes))
+	unstuff(t, entry.offset, after.offset, &marker);
+	if (!last && marker)
 		return false;
 	size_t whole = t->clean.len;
-	if (!last && after->bit) /* the byte that is shared with the next stretch */
-		t->clean.data[whole++] = t->scan[end];
+	t->stretch_bits = (uint64_t)whole * 8 + after.bit;
+	if (after.bit) /* the byte that is shared with the next stretch */
+		t->clean.data[whole++] = t->scan[after.offset];
 	memset(t->clean.data + whole, 0, TD_HUFF_PADDING);
-	td_bits_start(&t->bits, t->clean.data, t->clean.data + whole, entry->bit);
-	for (unsigned k = 0; k < 4; k++)
-		t->dc[k] = entry->dc[k];
+	td_bits_start(&t->bits, t->clean.data, t->clean.data + whole, entry.bit);
+	memcpy(t->dc, entry.dc, sizeof entry.dc);
 	t->stretch = i;
 	t->at = mcu;
 	return true;
@@ -182,23 +214,21 @@ bool td_entropy_index(j_decompress_ptr c, uint32_t spacing, struct td_buf *out)
 	struct td_entropy *t = &client(c)->entropy;
 	uint64_t mcus = (uint64_t)c->MCUs_per_row * c->MCU_rows_in_scan;
 	t->entries = NULL;
-	if (!start_scan(t, c) || t->interval || !unstuff_all(t))
+	if (!start_scan(t, c) || t->interval || c->num_components > 3 || !unstuff_all(t))
 		return false;
-	if (spacing == 0 || spacing > t->mcus_per_row)
-		spacing = t->mcus_per_row;
 	size_t counted = 0, stuffed = 0;
 	for (uint64_t mcu = 0; mcu < mcus;) {
 		if (!seek(t, mcu))
 			return false;
-		uint64_t place = td_bits_place(&t->bits, t->clean.data);
-		for (; counted < place / 8; counted++)
+		size_t place = (size_t)(td_bits_place(&t->bits, t->clean.data) / 8);
+		for (; counted < place; counted++)
 			stuffed += t->clean.data[counted] == 0xff;
-		struct td_entry e = { .offset = (uint32_t)(place / 8 + stuffed), .bit = place % 8 };
-		for (unsigned i = 0; i < 4; i++)
-			e.dc[i] = (int16_t)t->dc[i];
-		if (place / 8 + stuffed > UINT32_MAX || !td_buf_add(out, &e, sizeof e))
+		struct entry e = { .offset = place + stuffed,
+			.bit = td_bits_place(&t->bits, t->clean.data) % 8 };
+		memcpy(e.dc, t->dc, sizeof e.dc);
+		if (!add_packed(out, &e))
 			return false;
-		uint64_t row = mcu / t->mcus_per_row, row_end = (row + 1) * t->mcus_per_row;
+		uint64_t row_end = (mcu / t->mcus_per_row + 1) * t->mcus_per_row;
 		mcu = TD_MIN(mcu + spacing, row_end);
 	}
 	return seek(t, mcus);
@@ -220,6 +250,16 @@ static boolean decode_mcu(j_decompress_ptr c, JBLOCKROW *blocks)
 	return TRUE;
 }
 
+/* As many entries as there must be, the first at the start of the scan. */
+static bool fits(const struct td_entropy *t, j_decompress_ptr c, const struct td_entries *entries)
+{
+	struct entry first = unpack(entries, 0);
+	if (first.offset || first.bit || first.dc[0] || first.dc[1] || first.dc[2])
+		return false;
+	uint64_t per_row = (c->MCUs_per_row - 1) / entries->spacing + 1;
+	return !t->interval && c->num_components <= 3 && entries->n == per_row * c->MCU_rows_in_scan;
+}
+
 bool td_entropy_attach(j_decompress_ptr c, uint32_t first_col, uint32_t last_col,
     const struct td_entries *entries)
 {
@@ -228,7 +268,7 @@ bool td_entropy_attach(j_decompress_ptr c, uint32_t first_col, uint32_t last_col
 		return false;
 	t->first_col = first_col;
 	t->last_col = last_col;
-	t->entries = t->interval ? NULL : entries;
+	t->entries = entries && fits(t, c, entries) ? entries : NULL;
 	if (!t->entries && !unstuff_all(t))
 		return false;
 	c->entropy->decode_mcu = decode_mcu;

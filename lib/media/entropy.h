@@ -9,17 +9,15 @@
 #include "base/buf.h"
 #include "huffman.h"
 
-/* Where a stretch of MCUs begins, so that decoding can begin there. */
-struct td_entry {
-	uint32_t offset;  /* of the byte in the scan, stuffed zeros counted */
-	unsigned bit;	  /* in it */
-	int16_t dc[4];	  /* the values before */
-};
+/* Where a stretch of MCUs begins, so that decoding can begin there. In 8 bytes, from the
+ * lowest bit: 25 bits offset in the scan (stuffed zeros counted), 3 bits for the bit in
+ * that byte, three times 12 bits for the DC values before. */
+#define TD_ENTRY_BYTES 8
 
 /* Entries for all of a scan: one at the start of each row of MCUs and behind every
  * `spacing` MCUs of a row. */
 struct td_entries {
-	const struct td_entry *entry;
+	const uint8_t *packed;
 	size_t n;
 	uint32_t spacing;
 };
@@ -57,8 +55,9 @@ struct td_entropy_client {
 bool td_entropy_attach(j_decompress_ptr c, uint32_t first_col, uint32_t last_col,
     const struct td_entries *entries);
 
-/* Finds the entries of a scan, `spacing` MCUs apart (0: a row); appends them to out.
- * Behind jpeg_start_decompress() as well. False: damaged, or not a scan for us. */
+/* Finds the entries of a scan, `spacing` MCUs apart, and appends them to out. Behind
+ * jpeg_start_decompress() as well. False: damaged, too large, with restart markers, or
+ * not a scan for us. */
 bool td_entropy_index(j_decompress_ptr c, uint32_t spacing, struct td_buf *out);
 
 void td_entropy_free(struct td_entropy *t);

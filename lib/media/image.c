@@ -141,6 +141,24 @@ bool td_decoder_used_own(const struct td_decoder *d)
 	return td_jpeg_used_own(d->jpeg);
 }
 
+void td_decoder_index(struct td_decoder *d, const void *index, size_t len)
+{
+	td_jpeg_set_index(d->jpeg, index, len);
+}
+
+bool td_decoder_index_refused(const struct td_decoder *d)
+{
+	return td_jpeg_index_refused(d->jpeg);
+}
+
+int td_jpeg_index(struct td_decoder *d, struct td_buf *out, const void *data, size_t len,
+    uint32_t spacing, struct tundish_error *e)
+{
+	if (td_image_probe(data, len) != TD_IMAGE_JPEG)
+		return td_err(e, TUNDISH_E_UNSUPPORTED, "no JPEG picture, no index");
+	return td_jpeg_build_index(d->jpeg, out, data, len, spacing, e);
+}
+
 void td_decoder_free(struct td_decoder *d)
 {
 	if (!d)

@@ -53,6 +53,17 @@ void td_decoder_plain(struct td_decoder *d);
 /* Whether our own decoder made the last picture. */
 bool td_decoder_used_own(const struct td_decoder *d);
 
+/* An index that td_jpeg_index() made of the picture that the next td_decode() gets: what
+ * lies outside of the window is then jumped over. It must live until then. */
+void td_decoder_index(struct td_decoder *d, const void *index, size_t len);
+/* Whether the last td_decode() was given an index that does not fit and did without. */
+bool td_decoder_index_refused(const struct td_decoder *d);
+/* Appends the index of a baseline JPEG to `out`: one entry of 8 bytes every `spacing` MCUs
+ * of each row, or with 0 one a row. Errors: UNSUPPORTED for all other pictures (those
+ * with restart markers need none), CORRUPT. */
+int td_jpeg_index(struct td_decoder *d, struct td_buf *out, const void *data, size_t len,
+    uint32_t spacing, struct tundish_error *e);
+
 /* Part of a picture, in pixels. */
 struct td_window {
 	uint32_t x, y, width, height;

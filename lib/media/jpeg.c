@@ -11,7 +11,7 @@
 #include <jerror.h>
 
 #include "base/err.h"
-#include "entropy.h"
+#include "jpeg-index.h"
 
 /* A progressive file costs a pass over all coefficients for each scan, and a scan may
  * take a dozen bytes. Real ones have about ten. */
@@ -33,12 +33,19 @@ struct td_jpeg {
 	unsigned damage;  /* warnings that mean wrong pixels */
 	char message[JMSG_LENGTH_MAX];
 	struct td_buf row;/* rows that nobody wants */
+	const void *index;/* for the next picture */
+	size_t index_len;
+	bool index_refused;
 
 	/* the picture at hand */
 	const struct td_image_info *info;
 	struct td_window want;
-	struct td_buf *pixels;
+	struct td_buf *pixels; /* NULL: nobody wants them */
 	struct td_pixels out;
+	struct td_entries entries; /* of the index; n is 0 if there is none */
+	bool try_own;
+	struct td_buf *index_out; /* an index is wanted and no pixels */
+	uint32_t spacing;
 };
 
 static int code_of(int message)
@@ -191,7 +198,7 @@ static uint32_t context(const struct td_jpeg *j)
 
 /* A decompressor of its own for each picture: one that is used again would lend tables
  * of the last picture to a damaged one without any. */
-static void start(struct td_jpeg *j)
+static void read_header(struct td_jpeg *j)
 {
 	struct jpeg_decompress_struct *c = &j->c;
 	c->client_data = j;
@@ -202,6 +209,12 @@ static void start(struct td_jpeg *j)
 	if (c->image_width != j->info->width || c->image_height != j->info->height ||
 	    (unsigned)c->num_components != j->info->channels)
 		fail(j, TUNDISH_E_CORRUPT, "JPEG holds two different frame headers");
+}
+
+static void start(struct td_jpeg *j)
+{
+	struct jpeg_decompress_struct *c = &j->c;
+	read_header(j);
 	c->out_color_space = c->num_components == 4 ? JCS_CMYK : JCS_EXT_RGBX;
 	c->dct_method = JDCT_ISLOW;
 	c->do_fancy_upsampling = TRUE;
@@ -247,10 +260,11 @@ static void attach(struct td_jpeg *j, uint32_t x, uint32_t width)
 	uint32_t side = 8;
 	if (j->c.num_components > 1)
 		side *= (uint32_t)j->c.max_h_samp_factor;
-	j->attached = td_entropy_attach(&j->c, x / side, (x + width - 1) / side, NULL);
+	j->attached = td_entropy_attach(&j->c, x / side, (x + width - 1) / side,
+	    j->entries.n ? &j->entries : NULL);
 }
 
-static void run(struct td_jpeg *j, bool own)
+static void make_pixels(struct td_jpeg *j)
 {
 	struct jpeg_decompress_struct *c = &j->c;
 	struct td_window *want = &j->want;
@@ -262,7 +276,7 @@ static void run(struct td_jpeg *j, bool own)
 		width = TD_MIN(want->width + left + more, width - x);
 		jpeg_crop_scanline(c, &x, &width);
 	}
-	if (own)
+	if (j->try_own)
 		attach(j, x, width);
 	size_t stride = (size_t)width * 4;
 	uint8_t *spare = fit(j, &j->row, stride, 1), *to = spare;
@@ -281,7 +295,19 @@ static void run(struct td_jpeg *j, bool own)
 		.warnings = j->damage };
 }
 
-static int guarded_run(struct td_jpeg *j, const void *data, size_t len, bool own)
+static void make_index(struct td_jpeg *j, const void *data, size_t len)
+{
+	read_header(j);
+	if (jpeg_has_multiple_scans(&j->c))
+		fail(j, TUNDISH_E_UNSUPPORTED, "no index can be made of this JPEG");
+	jpeg_start_decompress(&j->c);
+	uint32_t spacing = TD_MIN(j->spacing ? j->spacing : UINT32_MAX, j->c.MCUs_per_row);
+	if (!td_jpeg_index_head(j->index_out, data, len, spacing) ||
+	    !td_entropy_index(&j->c, spacing, j->index_out))
+		fail(j, TUNDISH_E_UNSUPPORTED, "no index can be made of this JPEG");
+}
+
+static int guarded_run(struct td_jpeg *j, const void *data, size_t len)
 {
 	memset(&j->c, 0, sizeof j->c);
 	j->c.err = &j->err;
@@ -291,10 +317,25 @@ static int guarded_run(struct td_jpeg *j, const void *data, size_t len, bool own
 	j->src.next_input_byte = data;
 	j->src.bytes_in_buffer = len;
 	j->code = 0;
-	if (setjmp(j->jump) == 0)
-		run(j, own);
+	if (setjmp(j->jump) == 0) {
+		if (j->index_out)
+			make_index(j, data, len);
+		else
+			make_pixels(j);
+	}
 	jpeg_destroy_decompress(&j->c);
 	return j->code;
+}
+
+/* Takes the index that was set, once. */
+static bool open_index(struct td_jpeg *j, const void *data, size_t len)
+{
+	bool given = j->index != NULL;
+	j->entries.n = 0;
+	if (given && j->try_own && !td_jpeg_index_open(&j->entries, j->index, j->index_len, data, len))
+		j->entries.n = 0;
+	j->index = NULL;
+	return given;
 }
 
 int td_jpeg_decode(struct td_jpeg *j, struct td_pixels *ret, struct td_buf *pixels,
@@ -304,9 +345,15 @@ int td_jpeg_decode(struct td_jpeg *j, struct td_pixels *ret, struct td_buf *pixe
 	j->info = info;
 	j->want = *window;
 	j->pixels = pixels;
-	int r = guarded_run(j, data, len, j->own);
-	if (r == GIVE_UP)
-		r = guarded_run(j, data, len, false);
+	j->index_out = NULL;
+	j->try_own = j->own;
+	bool given = open_index(j, data, len);
+	int r = guarded_run(j, data, len);
+	j->index_refused = given && (r == GIVE_UP || !j->attached || !j->client.entropy.entries);
+	if (r == GIVE_UP) {
+		j->try_own = false;
+		r = guarded_run(j, data, len);
+	}
 	if (r == 0 && j->damage && !lenient)
 		r = j->ended ? TUNDISH_E_TRUNCATED : TUNDISH_E_CORRUPT;
 	if (r < 0)
@@ -314,4 +361,33 @@ int td_jpeg_decode(struct td_jpeg *j, struct td_pixels *ret, struct td_buf *pixe
 	if (pixels)
 		*ret = j->out;
 	return 0;
+}
+
+void td_jpeg_set_index(struct td_jpeg *j, const void *index, size_t len)
+{
+	j->index = index;
+	j->index_len = len;
+}
+
+bool td_jpeg_index_refused(const struct td_jpeg *j)
+{
+	return j->index_refused;
+}
+
+int td_jpeg_build_index(struct td_jpeg *j, struct td_buf *out, const void *data, size_t len,
+    uint32_t spacing, struct tundish_error *e)
+{
+	struct td_image_info info;
+	size_t before = out->len;
+	int r = td_jpeg_header(&info, data, len, UINT64_MAX, e);
+	if (r < 0)
+		return r;
+	j->info = &info;
+	j->index_out = out;
+	j->spacing = spacing;
+	r = guarded_run(j, data, len);
+	if (r == 0)
+		return 0;
+	out->len = before;
+	return td_err(e, r, "%s", j->message);
 }

@@ -21,6 +21,12 @@ bool td_jpeg_used_own(const struct td_jpeg *j);
  * come out the same both ways. Tried once in a process. */
 bool td_jpeg_own_works(void);
 
+/* See td_decoder_index() and td_jpeg_index() in image.h. */
+void td_jpeg_set_index(struct td_jpeg *j, const void *index, size_t len);
+bool td_jpeg_index_refused(const struct td_jpeg *j);
+int td_jpeg_build_index(struct td_jpeg *j, struct td_buf *out, const void *data, size_t len,
+    uint32_t spacing, struct tundish_error *e);
+
 /* As td_decode(). The rows go to `pixels`, or with `pixels` NULL nowhere: then only the
  * warnings and errors count, and *ret is not set. */
 int td_jpeg_decode(struct td_jpeg *j, struct td_pixels *ret, struct td_buf *pixels,

@@ -19,7 +19,22 @@ struct file {
 	uint8_t *data;
 	size_t len;
 	struct td_image_info info;
+	struct td_buf index[2]; /* a row; 8 MCUs */
 };
+
+enum mode {
+	LIBJPEG,
+	OWN,
+	ROW_INDEX,
+	MCU_INDEX,
+	EVAL_LIBJPEG,
+	EVAL_OWN,
+	EVAL_ROW_INDEX,
+	MODES,
+};
+
+static const char *const names[MODES] = { "train, libjpeg", "train, own", "train, row index",
+	"train, index of 8", "eval, libjpeg", "eval, own", "eval, row index" };
 
 static struct td_window draw_crop(const struct td_image_info *info, struct td_rng *r)
 {
@@ -37,6 +52,20 @@ static struct td_window draw_crop(const struct td_image_info *info, struct td_rn
 	return (struct td_window){ 0, 0, info->width, info->height };
 }
 
+static struct td_window central(const struct td_image_info *info)
+{
+	struct td_window w = { (uint32_t)(info->width * 0.125 / 2), (uint32_t)(info->height * 0.125 / 2),
+		0, 0 };
+	w.width = info->width - 2 * w.x;
+	w.height = info->height - 2 * w.y;
+	return w;
+}
+
+static double rate(int n, uint64_t start)
+{
+	return n / ((double)(td_thread_cpu_ns() - start) * 1e-9);
+}
+
 static double floor_rate(const struct file *files, int n)
 {
 	uint64_t start = td_thread_cpu_ns();
@@ -50,38 +79,66 @@ static double floor_rate(const struct file *files, int n)
 		jpeg_read_coefficients(&c);
 		jpeg_destroy_decompress(&c);
 	}
-	return n / ((double)(td_thread_cpu_ns() - start) * 1e-9);
+	return rate(n, start);
 }
 
-struct rates {
-	double all, decode;
-};
-
-static struct rates crop_rate(const struct file *files, int n, struct td_decoder *d, float *batch,
-    uint64_t round)
+static double crop_rate(const struct file *files, int n, struct td_decoder *d, enum mode mode,
+    float *batch, uint64_t round)
 {
 	static struct td_scratch scratch;
-	uint64_t start = td_thread_cpu_ns(), decode = 0;
+	int index = mode == MCU_INDEX ? 1 : mode == ROW_INDEX || mode == EVAL_ROW_INDEX ? 0 : -1;
+	uint64_t start = td_thread_cpu_ns();
 	for (int i = 0; i < n; i++) {
+		const struct file *f = &files[i];
 		struct td_rng r;
 		td_rng_at(&r, round, 0, (uint64_t)i, TD_RNG_OP);
-		struct td_window w = draw_crop(&files[i].info, &r);
+		struct td_window w = mode >= EVAL_LIBJPEG ? central(&f->info) :
+							    draw_crop(&f->info, &r);
 		struct td_pixels p;
 		struct tundish_error e = { 0 };
-		uint64_t t = td_thread_cpu_ns();
-		if (td_decode(d, &p, &files[i].info, files[i].data, files[i].len, &w, true, &e) < 0) {
+		if (index >= 0)
+			td_decoder_index(d, f->index[index].data, f->index[index].len);
+		if (td_decode(d, &p, &f->info, f->data, f->len, &w, true, &e) < 0 ||
+		    (index >= 0 && td_decoder_index_refused(d))) {
 			fprintf(stderr, "file %d: %s\n", i, e.text);
 			exit(1);
 		}
-		decode += td_thread_cpu_ns() - t;
 		struct td_store s = { .width = 224, .height = 224, .dtype = TUNDISH_FLOAT32,
 			.hflip = td_rng_u32(&r) & 1, .scaled = true,
 			.scale = { 0.0171f, 0.0175f, 0.0174f }, .bias = { -2.1f, -2.0f, -1.8f },
 			.out = batch + (size_t)(i % 64) * 224 * 224 * 3 };
 		td_store_pixels(&p, &s, &scratch, &e);
 	}
-	double all = (double)(td_thread_cpu_ns() - start);
-	return (struct rates){ n / (all * 1e-9), n / ((double)decode * 1e-9) };
+	return rate(n, start);
+}
+
+static double index_rate(struct file *files, int n, struct td_decoder *d, int which)
+{
+	uint64_t start = td_thread_cpu_ns();
+	for (int i = 0; i < n; i++)
+		td_jpeg_index(d, &files[i].index[which], files[i].data, files[i].len,
+		    which ? 8 : 0, NULL);
+	return rate(n, start);
+}
+
+static int load(struct file *files, char **paths, int n)
+{
+	int kept = 0;
+	for (int i = 0; i < n; i++) {
+		struct file *to = &files[kept];
+		FILE *f = fopen(paths[i], "rb");
+		if (!f)
+			continue;
+		fseek(f, 0, SEEK_END);
+		to->len = (size_t)ftell(f);
+		rewind(f);
+		to->data = malloc(to->len);
+		if (fread(to->data, 1, to->len, f) == to->len &&
+		    td_image_header(&to->info, to->data, to->len, 1 << 28, NULL) == 0)
+			kept++;
+		fclose(f);
+	}
+	return kept;
 }
 
 static int by_value(const void *a, const void *b)
@@ -92,34 +149,37 @@ static int by_value(const void *a, const void *b)
 
 int main(int argc, char **argv)
 {
-	int rounds = argc > 2 ? atoi(argv[1]) : 0, n = 0;
+	int rounds = argc > 2 ? atoi(argv[1]) : 0;
 	struct file *files = calloc((size_t)argc, sizeof *files);
-	struct td_decoder *d;
-	if (rounds < 1 || !files || td_decoder_new(&d, NULL) < 0)
+	struct td_decoder *own, *plain;
+	if (rounds < 1 || !files || td_decoder_new(&own, NULL) < 0 ||
+	    td_decoder_new(&plain, NULL) < 0)
 		return 2;
-	for (int i = 2; i < argc; i++) {
-		FILE *f = fopen(argv[i], "rb");
-		fseek(f, 0, SEEK_END);
-		files[n].len = (size_t)ftell(f);
-		rewind(f);
-		files[n].data = malloc(files[n].len);
-		if (fread(files[n].data, 1, files[n].len, f) == files[n].len &&
-		    td_image_header(&files[n].info, files[n].data, files[n].len, 1 << 28, NULL) == 0)
-			n++;
-		fclose(f);
-	}
+	td_decoder_plain(plain);
+	int n = load(files, argv + 2, argc - 2);
 	float *batch = aligned_alloc(64, (size_t)64 * 224 * 224 * 3 * sizeof *batch);
 	memset(batch, 0, (size_t)64 * 224 * 224 * 3 * sizeof *batch);
-	double *ratio = calloc((size_t)rounds, sizeof *ratio);
+	double build = index_rate(files, n, own, 0);
+	index_rate(files, n, own, 1);
+	double *ratios[MODES], *rates[MODES];
+	for (int m = 0; m < MODES; m++) {
+		ratios[m] = calloc((size_t)rounds, sizeof *ratios[m]);
+		rates[m] = calloc((size_t)rounds, sizeof *rates[m]);
+	}
 	for (int i = 0; i < rounds; i++) {
 		double base = floor_rate(files, n);
-		struct rates r = crop_rate(files, n, d, batch, (uint64_t)i);
-		ratio[i] = r.all / base;
-		printf("entropy %.0f /s, crops %.0f /s (%.3f), decode alone %.0f /s\n", base, r.all,
-		    ratio[i], r.decode);
+		for (int m = 0; m < MODES; m++) {
+			struct td_decoder *d = m == LIBJPEG || m == EVAL_LIBJPEG ? plain : own;
+			rates[m][i] = crop_rate(files, n, d, (enum mode)m, batch, (uint64_t)i);
+			ratios[m][i] = rates[m][i] / base;
+		}
 	}
-	qsort(ratio, (size_t)rounds, sizeof *ratio, by_value);
-	printf("median %.3f\n", ratio[rounds / 2]);
-	td_decoder_free(d);
+	printf("%d files; an index of rows for %.0f /s\n", n, build);
+	for (int m = 0; m < MODES; m++) {
+		qsort(ratios[m], (size_t)rounds, sizeof *ratios[m], by_value);
+		qsort(rates[m], (size_t)rounds, sizeof *rates[m], by_value);
+		printf("%-18s %6.0f /s, %.3f of libjpeg's entropy decoding\n", names[m],
+		    rates[m][rounds / 2], ratios[m][rounds / 2]);
+	}
 	return 0;
 }
