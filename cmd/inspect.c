@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * tundish inspect: what is in a set of records. */
+#include <stdio.h>
+
 #include "cmds.h"
 #include "out.h"
 
 struct settings {
 	struct tundish_inspect_options o;
-	int verify;
+	int verify, raw;
 	int summary, schema, classes, files, order; /* the section's bit, or 0 */
 };
 
@@ -19,6 +21,10 @@ static const struct opt options[] = {
 	OPT_NUMBER("record", 0, S, o.record, 0, INT64_MAX),
 	OPT_FLAG("verify", 0, S, verify, 1),
 	OPT_FLAG("decode", 0, S, o.decode, 1),
+	OPT_FLAG("raw", 0, S, raw, 1),
+	OPT_STRING("extract", 0, S, o.extract),
+	OPT_STRING("diff", 0, S, o.diff),
+	OPT_FLAG("index", 0, S, o.index, 1),
 	OPT_STRING("stats", 0, S, o.stats),
 	OPT_STRING("sheet", 0, S, o.sheet),
 	OPT_NUMBER("sheet-images", 0, S, o.sheet_images, 1, 1000),
@@ -56,20 +62,44 @@ static void apply(struct tundish_inspect_options *o, struct call *call)
 	o->listener = call->report.listener;
 }
 
+static int check(struct call *call)
+{
+	const struct settings *s = call->settings;
+	if (call_needs_paths(call))
+		return EXIT_USAGE;
+	if (s->raw && s->o.record < 0)
+		return report_error(&call->report, EXIT_USAGE, "--raw goes with --record");
+	return s->raw ? call_refuse_terminal(call) : EXIT_FINE;
+}
+
+static void print(const struct call *call, const struct tundish_survey *survey)
+{
+	const struct settings *s = call->settings;
+	size_t bytes;
+	if (!s->raw) {
+		out_lines(call->shared.json ? tundish_survey_json(survey) : tundish_survey_text(survey));
+		return;
+	}
+	const void *record = tundish_survey_record(survey, &bytes);
+	if (record)
+		fwrite(record, 1, bytes, stdout);
+}
+
 static int run(struct call *call)
 {
 	struct settings *s = call->settings;
 	struct tundish_survey *survey;
 	struct tundish_error error = { 0 };
-	if (call_needs_paths(call))
-		return EXIT_USAGE;
+	int code = check(call);
+	if (code != EXIT_FINE)
+		return code;
 	apply(&s->o, call);
 	int rc = tundish_inspect(&s->o, &survey, &error);
 	if (rc < 0)
 		return report_failure(&call->report, rc, &error);
 	progress_clear(&call->report.progress);
-	out_lines(call->shared.json ? tundish_survey_json(survey) : tundish_survey_text(survey));
-	int code = tundish_survey_faults(survey) ? EXIT_BAD_DATA : EXIT_FINE;
+	print(call, survey);
+	code = tundish_survey_faults(survey) ? EXIT_BAD_DATA : EXIT_FINE;
 	tundish_survey_free(survey);
 	return code;
 }

@@ -326,6 +326,9 @@ struct tundish_inspect_options {
 	const char *image_key, *label_key; /* NULL: found by the usual names */
 	const char *stats; /* decode every image, write statistics of its channels to this JSON
 			    * file; NULL */
+	const char *extract; /* write the pictures of the records into this folder; NULL */
+	const char *diff;  /* instead compare with this set: file, folder or pattern; NULL */
+	int index;	   /* write index/NAME.idx beside each uncompressed file; 0 */
 	const char *sheet; /* draw a contact sheet to this PNG file; NULL */
 	unsigned sheet_images; /* at most this many pictures on the sheet; 40 */
 	unsigned threads;
@@ -349,7 +352,9 @@ TUNDISH_API int tundish_inspect(const struct tundish_inspect_options *options,
 TUNDISH_API const char *tundish_survey_json(const struct tundish_survey *survey);
 /* The findings as text for people: several lines, tables that line up. */
 TUNDISH_API const char *tundish_survey_text(const struct tundish_survey *survey);
-/* Number of faults found. */
+/* The bytes of the record that was shown (options.record); NULL when none was. */
+TUNDISH_API const void *tundish_survey_record(const struct tundish_survey *survey, size_t *ret_bytes);
+/* Number of faults found; in a comparison also of records that only one set has. */
 TUNDISH_API uint64_t tundish_survey_faults(const struct tundish_survey *survey);
 TUNDISH_API void tundish_survey_free(struct tundish_survey *survey);
 

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bits.h"
+
 static const uint32_t k[64] __attribute__((aligned(16))) = {
 	0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
 	0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
@@ -157,7 +159,7 @@ void td_sha256_add(struct td_sha256 *s, const void *data, size_t bytes)
 		memcpy(s->block, p + bytes / 64 * 64, bytes % 64);
 }
 
-void td_sha256_hex(const struct td_sha256 *s, char out[65])
+static struct td_sha256 finish(const struct td_sha256 *s)
 {
 	struct td_sha256 end = *s;
 	uint64_t bits = __builtin_bswap64(s->bytes * 8);
@@ -165,6 +167,19 @@ void td_sha256_hex(const struct td_sha256 *s, char out[65])
 	while (end.bytes % 64 != 56)
 		td_sha256_add(&end, "", 1);
 	td_sha256_add(&end, &bits, 8);
+	return end;
+}
+
+void td_sha256_raw(const struct td_sha256 *s, uint8_t out[32])
+{
+	struct td_sha256 end = finish(s);
+	for (int i = 0; i < 8; i++)
+		td_put_be32(out + 4 * i, end.h[i]);
+}
+
+void td_sha256_hex(const struct td_sha256 *s, char out[65])
+{
+	struct td_sha256 end = finish(s);
 	for (int i = 0; i < 8; i++)
 		snprintf(out + 8 * i, 9, "%08x", end.h[i]);
 }

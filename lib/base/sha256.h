@@ -13,7 +13,9 @@ struct td_sha256 {
 
 void td_sha256_init(struct td_sha256 *s);
 void td_sha256_add(struct td_sha256 *s, const void *data, size_t bytes);
-/* The digest of all so far as 64 hexadecimal digits and a NUL; adding may go on. */
+/* The digest of all so far; adding may go on. */
+void td_sha256_raw(const struct td_sha256 *s, uint8_t out[32]);
+/* The same as 64 hexadecimal digits and a NUL. */
 void td_sha256_hex(const struct td_sha256 *s, char out[65]);
 
 /* The two ways to take in whole blocks; for the test that holds them side by side. */

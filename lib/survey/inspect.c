@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Inspecting a set: one pass over its records, then what it found. */
-#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/thread.h"
-#include "record/reader.h"
+#include "diff.h"
+#include "extract.h"
 #include "raw.h"
+#include "reindex.h"
 #include "sheet.h"
 #include "survey.h"
 
@@ -50,6 +52,15 @@ static bool offer(const struct run *run, struct part *part, const struct td_scan
 	    td_picks_offer(&part->picks, TD_SHEET_NO_LABEL, 1, run->s->options.seed, pick);
 }
 
+static int extract(const struct tundish_survey *s, const struct td_scan_job *job,
+    const struct tundish_record *r, struct tundish_error *e)
+{
+	char prefix[24] = "";
+	if (s->paths.n > 1)
+		snprintf(prefix, sizeof prefix, "%05zu-", job->file.number);
+	return td_extract(s->options.extract, prefix, r, e);
+}
+
 static int look_at(void *ctx, struct td_scan_job *job, const struct tundish_record *r,
     struct tundish_error *e)
 {
@@ -68,7 +79,7 @@ static int look_at(void *ctx, struct td_scan_job *job, const struct tundish_reco
 		return td_scan_bad(job, r, rc, e, "%s", bad.text);
 	if (rc > 0 && run->picks.limit && !offer(run, part, &job->file, r))
 		return td_err_memory(e);
-	return 0;
+	return rc > 0 && run->s->options.extract ? extract(run->s, job, r, e) : 0;
 }
 
 static int merge(void *ctx, struct td_scan_job *job, struct tundish_error *e)
@@ -190,53 +201,6 @@ static int survey_set(struct tundish_survey *s, struct tundish_error *e)
 	return rc;
 }
 
-/* Reads on to record `wanted`, counted through the files. 1 and its place in the file,
- * or 0 and in *wanted what is left to go. */
-static int seek_record(struct tundish_reader *reader, uint64_t *wanted, struct tundish_record *r,
-    struct tundish_error *e)
-{
-	uint64_t numbers = 0;
-	int rc;
-	while ((rc = tundish_reader_next(reader, r, e)) > 0) {
-		if (r->number == *wanted)
-			return 1;
-		numbers = r->number + 1;
-		if (r->number > *wanted)
-			return td_err(e, TUNDISH_E_CORRUPT, "record %" PRIu64 " is damaged", *wanted);
-	}
-	*wanted -= numbers;
-	return rc;
-}
-
-static int show_record(struct tundish_survey *s, struct tundish_error *e)
-{
-	const struct tundish_inspect_options *o = &s->options;
-	struct tundish_reader_options ro;
-	tundish_reader_options_init(&ro);
-	ro.compression = o->compression;
-	ro.crc = o->crc;
-	ro.on_error = o->on_error;
-	ro.max_record_bytes = o->max_record_bytes;
-	ro.listener = o->listener;
-	uint64_t left = (uint64_t)o->record;
-	for (size_t i = 0; i < s->paths.n; i++) {
-		struct tundish_reader *reader;
-		struct tundish_record r;
-		int rc = tundish_reader_open(&reader, s->paths.paths[i], &ro, e);
-		if (rc < 0)
-			return rc;
-		rc = seek_record(reader, &left, &r, e);
-		if (rc > 0)
-			rc = td_survey_show(s, s->paths.paths[i], &r, e) < 0 ? TUNDISH_E_MEMORY : 1;
-		s->faults += td_reader_faults(reader);
-		tundish_reader_close(reader);
-		if (rc != 0)
-			return rc < 0 ? rc : 0;
-	}
-	return td_err(e, TUNDISH_E_USAGE, "there is no record %" PRId64 ": the files hold %" PRIu64,
-	    o->record, (uint64_t)o->record - left);
-}
-
 static int check_options(const struct tundish_inspect_options *o, struct tundish_error *e)
 {
 	if (!o || o->size != sizeof *o || (!o->paths && o->n_paths))
@@ -249,6 +213,8 @@ static int check_options(const struct tundish_inspect_options *o, struct tundish
 		if (strcmp(o->paths[i], "-") == 0)
 			return td_err(e, TUNDISH_E_USAGE, "a sheet cannot be drawn from a stream");
 	}
+	if (o->diff && (o->record >= 0 || o->sheet || o->stats || o->extract))
+		return td_err(e, TUNDISH_E_USAGE, "a comparison shows, draws and extracts nothing");
 	return 0;
 }
 
@@ -265,7 +231,12 @@ static int inspect_set(struct tundish_survey *s, const char *const *paths, size_
 	s->faults += s->paths.faults;
 	if (s->paths.faults && o->on_error == TUNDISH_FAIL)
 		return td_err(e, TUNDISH_E_BAD, "the set is not whole");
-	return o->record >= 0 ? show_record(s, e) : survey_set(s, e);
+	if (o->extract && (rc = td_extract_folder(o->extract, e)) < 0)
+		return rc;
+	if (o->record >= 0)
+		return td_survey_single(s, e);
+	rc = o->diff ? td_survey_diff(s, e) : survey_set(s, e);
+	return rc == 0 && o->index ? td_reindex(s, e) : rc;
 }
 
 int tundish_inspect(const struct tundish_inspect_options *options, struct tundish_survey **ret_survey,
@@ -304,6 +275,14 @@ const char *tundish_survey_text(const struct tundish_survey *survey)
 	return (const char *)survey->text.data;
 }
 
+const void *tundish_survey_record(const struct tundish_survey *survey, size_t *ret_bytes)
+{
+	if (!survey->has_record)
+		return NULL;
+	*ret_bytes = survey->record.len;
+	return survey->record.data;
+}
+
 uint64_t tundish_survey_faults(const struct tundish_survey *survey)
 {
 	return survey->faults;
@@ -324,6 +303,7 @@ void tundish_survey_free(struct tundish_survey *s)
 	td_classes_free(&s->names);
 	td_paths_free(&s->paths);
 	td_facts_free(&s->facts);
+	td_buf_free(&s->record);
 	td_buf_free(&s->json);
 	td_buf_free(&s->text);
 	free(s);

@@ -36,6 +36,8 @@ struct tundish_survey {
 	struct td_lines warnings;
 	json_t *pictures; /* in files of their own; NULL */
 	struct td_buf json, text;
+	struct td_buf record; /* the one that was shown */
+	bool has_record;
 };
 
 /* classes.c */
@@ -89,3 +91,6 @@ bool td_survey_pictures_only(struct tundish_survey *s) td_must_check;
 /* show.c: one record, into text and json. */
 int td_survey_show(struct tundish_survey *s, const char *path, const struct tundish_record *r,
     struct tundish_error *e);
+
+/* single.c: finds options.record, shows, keeps and extracts it. */
+int td_survey_single(struct tundish_survey *s, struct tundish_error *e);

@@ -163,3 +163,52 @@ CASES=$SOURCE/tests/golden/cases
 	run_split 3 inspect --stats no.json "$CASES/21-type-differs"
 	[ ! -e no.json ]
 }
+
+@test "--diff: the same records in other shards, and what only one set has" {
+	tundish convert -q "$DATA/photos" -o a/p --shards 2
+	tundish convert -q "$DATA/photos" -o b/p --shards 5 --seed 3
+	run_split 0 inspect --diff a b
+	holds "$output" "46 records are in both sets"
+	holds "$output" "the order differs"
+	run_split 0 inspect --json --diff a 'a/p-train*'
+	json 'j["both"] == 46 and j["same_order"] and j["a"]["only"] == 0'
+	for j in 1 3 99; do
+		run_split 1 inspect -j $j --json --diff a b/p-train.tfrecord-00000-of-00005 b/p-train.tfrecord-0000[12]-of-00005
+		json 'j["both"] == j["b"]["records"] and j["b"]["only"] == 0 and j["a"]["only"] == 46 - j["both"]'
+		json 'len(j["a"]["first_only"]) == 10'
+		same "$output" "${before:-$output}"
+		before=$output
+	done
+	holds "$stderr" "-of-00005"
+	run_split 3 inspect --diff none a
+	run_split 2 inspect --diff a --record 0 b
+}
+
+@test "--record --raw and --extract: bytes as they were stored" {
+	tundish convert -q "$DATA/photos" -o a/p --shards 1
+	run_split 0 inspect --record 7 --json --extract one a
+	name=$(jq -r '.features[]|select(.name=="filename").values[0]' <<<"$output")
+	cmp "$DATA/photos/$name" one/00000007.*
+	same "$(ls one | wc -l)" 1
+	tundish inspect --record 7 --raw a >raw
+	same "$(stat -c %s raw)" "$(jq .bytes <<<"$output")"
+	grep -qF "$name" raw
+	run_split 0 inspect --extract all a
+	same "$(sha256sum all/* | cut -d' ' -f 1 | sort)" \
+		"$(sha256sum "$DATA"/photos/*/* | cut -d' ' -f 1 | sort)"
+	run_split 2 inspect --raw a
+	run_split 3 inspect --extract no/folder a
+}
+
+@test "--index writes the side-cars anew" {
+	tundish convert -q "$DATA/photos" -o a/p --shards 3
+	cp -r a/index before
+	rm -r a/index
+	run_split 0 inspect --index a
+	diff -r before a/index
+	printf X | dd of=a/p-train.tfrecord-00001-of-00003 bs=1 seek=3 conv=notrunc status=none
+	rm -r a/index
+	run_split 1 inspect --index a
+	same "$(ls a/index | xargs)" "p-train.tfrecord-00000-of-00003.idx p-train.tfrecord-00002-of-00003.idx"
+	holds "$stderr" "no index: "
+}

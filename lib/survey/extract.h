@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Pictures out of records, each into a file of its own. */
+#pragma once
+#include "tundish.h"
+
+/* Makes the folder where it is not there. */
+int td_extract_folder(const char *folder, struct tundish_error *e);
+/* Writes each picture of an Example (any value of any feature) to
+ * FOLDER/PREFIXRRRRRRRR[-K].jpg: R the record's number, K from 1 for further pictures. */
+int td_extract(const char *folder, const char *prefix, const struct tundish_record *r,
+    struct tundish_error *e);

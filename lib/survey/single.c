@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * One record of a set, found by its number through all files. */
+#include <inttypes.h>
+
+#include "base/err.h"
+#include "extract.h"
+#include "record/reader.h"
+#include "survey.h"
+
+/* Reads on to record `wanted`. 1 and the record, or 0 and in *wanted what is left to go. */
+static int seek_record(struct tundish_reader *reader, uint64_t *wanted, struct tundish_record *r,
+    struct tundish_error *e)
+{
+	uint64_t numbers = 0;
+	int rc;
+	while ((rc = tundish_reader_next(reader, r, e)) > 0) {
+		if (r->number == *wanted)
+			return 1;
+		numbers = r->number + 1;
+		if (r->number > *wanted)
+			return td_err(e, TUNDISH_E_CORRUPT, "record %" PRIu64 " is damaged", *wanted);
+	}
+	*wanted -= numbers;
+	return rc;
+}
+
+static int take_record(struct tundish_survey *s, const char *path, const struct tundish_record *r,
+    struct tundish_error *e)
+{
+	const char *folder = s->options.extract;
+	int rc = td_survey_show(s, path, r, e);
+	if (rc == 0 && !td_buf_add(&s->record, r->data, r->bytes))
+		rc = td_err_memory(e);
+	s->has_record = rc == 0;
+	return rc == 0 && folder ? td_extract(folder, "", r, e) : rc;
+}
+
+int td_survey_single(struct tundish_survey *s, struct tundish_error *e)
+{
+	const struct tundish_inspect_options *o = &s->options;
+	struct tundish_reader_options ro;
+	tundish_reader_options_init(&ro);
+	ro.compression = o->compression;
+	ro.crc = o->crc;
+	ro.on_error = o->on_error;
+	ro.max_record_bytes = o->max_record_bytes;
+	ro.listener = o->listener;
+	uint64_t left = (uint64_t)o->record;
+	for (size_t i = 0; i < s->paths.n; i++) {
+		struct tundish_reader *reader;
+		struct tundish_record r;
+		int rc = tundish_reader_open(&reader, s->paths.paths[i], &ro, e);
+		if (rc < 0)
+			return rc;
+		int found = seek_record(reader, &left, &r, e);
+		if (found > 0)
+			rc = take_record(s, s->paths.paths[i], &r, e);
+		s->faults += td_reader_faults(reader);
+		tundish_reader_close(reader);
+		if (found != 0)
+			return found < 0 ? found : rc;
+	}
+	return td_err(e, TUNDISH_E_USAGE, "there is no record %" PRId64 ": the files hold %" PRIu64,
+	    o->record, (uint64_t)o->record - left);
+}
