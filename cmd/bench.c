@@ -6,6 +6,7 @@
 #include "benchout.h"
 #include "cmds.h"
 #include "flowopt.h"
+#include "out.h"
 #include "plot.h"
 #include "sample.h"
 
@@ -142,7 +143,7 @@ static int tell(struct bench *b)
 	const struct benchout out = { s->o.ops, &b->sweeps, s->warmup, s->repeat, s->o.batch, s->explain,
 		b->points };
 	(b->call->shared.json ? benchout_json : benchout_text)(&out);
-	fflush(stdout);
+	out_flush();
 	int rc = s->save ? benchout_save(&out, s->save, &b->error) : 0;
 	return rc == 0 && s->plot ? benchout_plot(&out, s->plot, &b->error) : rc;
 }

@@ -10,6 +10,7 @@
 #include "base/thread.h"
 #include "cmds.h"
 #include "flowopt.h"
+#include "out.h"
 #include "sig.h"
 
 struct settings {
@@ -152,7 +153,7 @@ static int run(struct call *call)
 		printf("%s\n", tundish_feed_digest(feed));
 	tundish_flow_close(flow);
 	tundish_feed_close(feed);
-	fflush(stdout);
+	out_flush();
 	code = rc < 0 ? report_failure(&call->report, rc, &error) : EXIT_FINE;
 	if ((rc == 0 || rc == TUNDISH_E_STOPPED) && !binary(s->to) && !s->dry_run)
 		report_rate(&call->report, tally.images, (double)(td_now_ns() - tally.start_ns) / 1e9);

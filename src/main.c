@@ -14,6 +14,7 @@
 #include "cmd.h"
 #include "help.h"
 #include "near.h"
+#include "out.h"
 #include "sig.h"
 #include "units.h"
 
@@ -170,10 +171,8 @@ static bool reader_gone(void)
 /* Errors of buffered output show up here at the latest. */
 static int close_stdout(int code)
 {
-	int bad = ferror(stdout);
-	errno = 0;
-	bad |= fflush(stdout);
-	int why = errno;
+	int bad = ferror(stdout), why = out_flush();
+	bad |= why != 0;
 	if (bad && (why == EPIPE || (why == 0 && reader_gone())))
 		return EXIT_CLOSED;
 	if (!bad && fclose(stdout)) {

@@ -2,6 +2,7 @@
  * Results on stdout: JSON that is always valid, and tables that line up. */
 #include "out.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,15 @@ static void *must(void *p)
 		exit(3);
 	}
 	return p;
+}
+
+int out_flush(void)
+{
+	static int first; /* a stream only tells that there was an error, not which */
+	errno = 0;
+	if (fflush(stdout) && !first)
+		first = errno ? errno : EIO;
+	return first;
 }
 
 void out_set(json_t *object, const char *key, json_t *value)

@@ -7,6 +7,9 @@
 
 #include "base/table.h"
 
+/* Flushes stdout; 0, or the errno of the first flush that failed. */
+int out_flush(void);
+
 /* Sets a member; takes over `value`. */
 void out_set(json_t *object, const char *key, json_t *value);
 void out_set_count(json_t *object, const char *key, uint64_t n);

@@ -130,7 +130,7 @@ int packopt_run(struct call *call, packopt_fn *pack)
 		print_json(result, o->dry_run);
 	else if (!call->shared.quiet)
 		fputs(result->summary, strcmp(o->output, "-") ? stdout : stderr);
-	fflush(stdout);
+	out_flush();
 	if (!o->dry_run)
 		report_rate(&call->report, result->written, (double)(td_now_ns() - start) / 1e9);
 	rc = exit_code(call, result);
