@@ -109,7 +109,8 @@ static int read_start(struct tundish_flow *f, const char *text, struct tundish_e
 		return td_err(e, TUNDISH_E_USAGE,
 		    "start is at position %" PRIu64 ", where no batch of %" PRIu64 " begins", position,
 		    whole);
-	if (epoch >= f->share.epochs)
+	/* the end of the last epoch is a place as well: nothing is left */
+	if (epoch > f->share.epochs || (epoch == f->share.epochs && position))
 		return td_err(e, TUNDISH_E_USAGE, "start is behind the last epoch");
 	f->next_open = f->next_out = epoch * f->share.batches + position / whole;
 	return 0;
