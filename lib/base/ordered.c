@@ -174,7 +174,7 @@ int td_ordered_run(const struct td_ordered *loop, void *ctx, struct td_ordered_s
 {
 	struct run run = { .loop = loop, .ctx = ctx };
 	run.n_slots = loop->slots ? loop->slots : 4 + 4 * loop->threads;
-	struct td_pool *pool;
+	struct td_pool *pool = NULL;
 	int rc = make_slots(&run) ? 0 : td_err_memory(e);
 	if (rc == 0)
 		rc = td_pool_start(&pool, loop->threads, step, &run, e);

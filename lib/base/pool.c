@@ -94,6 +94,8 @@ int td_pool_start(struct td_pool **ret_pool, unsigned threads, td_step_fn *step,
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	int rc = 0;
+	struct td_pool *before = *ret_pool;
+	*ret_pool = pool; /* where the first steps may look for it */
 	td_pool_lock(pool);
 	for (unsigned i = 0; i < threads && rc == 0; i++) {
 		rc = pthread_create(&pool->workers[i].thread, NULL, run_worker, &pool->workers[i]);
@@ -102,11 +104,11 @@ int td_pool_start(struct td_pool **ret_pool, unsigned threads, td_step_fn *step,
 	td_pool_unlock(pool);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (pool->threads == 0) {
+		*ret_pool = before;
 		free_pool(pool, threads);
 		return td_err_errno(e, rc, "starting threads");
 	}
 	/* fewer threads than asked for do the same work */
-	*ret_pool = pool;
 	return 0;
 }
 

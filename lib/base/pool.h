@@ -24,6 +24,7 @@ enum td_step {
 
 typedef enum td_step td_step_fn(void *ctx, struct td_pool *pool, unsigned worker);
 
+/* *ret_pool is set before the first step. */
 int td_pool_start(struct td_pool **ret_pool, unsigned threads, td_step_fn *step, void *ctx,
     struct tundish_error *e);
 unsigned td_pool_threads(const struct td_pool *pool);

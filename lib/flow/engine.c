@@ -357,7 +357,7 @@ static void work(struct tundish_flow *f, unsigned worker)
 static enum td_step step(void *ctx, struct td_pool *pool, unsigned worker)
 {
 	struct tundish_flow *f = ctx;
-	f->pool = pool; /* the first steps may come before td_pool_start() has returned */
+	(void)pool;
 	if (f->closing)
 		return TD_STEP_END;
 	if (worker < f->threads && f->head)
@@ -375,15 +375,8 @@ static enum td_step step(void *ctx, struct td_pool *pool, unsigned worker)
 
 int td_engine_start(struct tundish_flow *f, struct tundish_error *e)
 {
-	struct td_pool *pool;
 	f->started_ns = td_now_ns();
-	int rc = td_pool_start(&pool, f->threads + f->fetchers, step, f, e);
-	if (rc < 0)
-		return rc;
-	td_pool_lock(pool);
-	f->pool = pool;
-	td_pool_unlock(pool);
-	return 0;
+	return td_pool_start(&f->pool, f->threads + f->fetchers, step, f, e);
 }
 
 void td_engine_stop(struct tundish_flow *f)
