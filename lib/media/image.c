@@ -159,6 +159,14 @@ int td_jpeg_index(struct td_decoder *d, struct td_buf *out, const void *data, si
 	return td_jpeg_build_index(d->jpeg, out, data, len, spacing, e);
 }
 
+int td_jpeg_lossless(struct td_decoder *d, struct td_buf *out, const void *data, size_t len,
+    uint64_t max_pixels, struct tundish_error *e)
+{
+	if (td_image_probe(data, len) != TD_IMAGE_JPEG)
+		return td_err(e, TUNDISH_E_UNSUPPORTED, "not a JPEG picture");
+	return td_jpeg_restart_form(d->jpeg, out, data, len, max_pixels, e);
+}
+
 void td_decoder_free(struct td_decoder *d)
 {
 	if (!d)

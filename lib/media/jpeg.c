@@ -13,10 +13,6 @@
 #include "base/err.h"
 #include "jpeg-index.h"
 
-/* A progressive file costs a pass over all coefficients for each scan, and a scan may
- * take a dozen bytes. Real ones have about ten. */
-#define MAX_SCANS 200
-
 #define GIVE_UP 1 /* our own entropy decoder did: once more with libjpeg's */
 
 struct td_jpeg {
@@ -111,8 +107,8 @@ static void on_message(j_common_ptr c, int level)
 static void on_progress(j_common_ptr c)
 {
 	struct td_jpeg *j = c->client_data;
-	if (j->c.input_scan_number > MAX_SCANS)
-		fail(j, TUNDISH_E_LIMIT, "JPEG has more than 200 scans");
+	if (j->c.input_scan_number > TD_JPEG_MAX_SCANS)
+		fail(j, TUNDISH_E_LIMIT, "JPEG has too many scans");
 }
 
 static void src_nothing(j_decompress_ptr c)

@@ -10,6 +10,10 @@ int td_jpeg_header(struct td_image_info *ret, const void *data, size_t len, uint
  * bytes between segments, anything behind EOI. */
 int td_jpeg_walk(const void *data, size_t len, struct tundish_error *e);
 
+/* A progressive file costs a pass over all coefficients for each scan, and a scan may
+ * take a dozen bytes. Real ones have about ten. */
+#define TD_JPEG_MAX_SCANS 200
+
 struct td_jpeg;
 int td_jpeg_new(struct td_jpeg **ret, struct tundish_error *e);
 void td_jpeg_free(struct td_jpeg *j);
@@ -26,6 +30,10 @@ void td_jpeg_set_index(struct td_jpeg *j, const void *index, size_t len);
 bool td_jpeg_index_refused(const struct td_jpeg *j);
 int td_jpeg_build_index(struct td_jpeg *j, struct td_buf *out, const void *data, size_t len,
     uint32_t spacing, struct tundish_error *e);
+
+/* See td_jpeg_lossless() in image.h. */
+int td_jpeg_restart_form(struct td_jpeg *j, struct td_buf *out, const void *data, size_t len,
+    uint64_t max_pixels, struct tundish_error *e);
 
 /* As td_decode(). The rows go to `pixels`, or with `pixels` NULL nowhere: then only the
  * warnings and errors count, and *ret is not set. */

@@ -177,6 +177,54 @@ static void test_damage(void **state)
 	assert_true(made > 20);
 }
 
+/* Progressive, arithmetic, several scans, any sampling: plain baseline with one restart
+ * marker a row, same pixels, same comment. */
+static void test_lossless(void **state)
+{
+	(void)state;
+	uint32_t seed = 31;
+	for (uint32_t i = 0; i < 120; i++) {
+		struct jpeg_wish wish = draw_wish(&seed, &samplings[i % TD_COUNT(samplings)]);
+		wish.progressive = i % 4 == 1;
+		wish.arithmetic = i % 4 == 2;
+		wish.one_scan_each = i % 4 == 3;
+		struct blob b = make_jpeg(&wish, i);
+		/* a comment behind SOI */
+		static const uint8_t comment[] = { 0xff, 0xfe, 0, 7, 'h', 'e', 'l', 'l', 'o' };
+		uint8_t *more = malloc(b.len + sizeof comment);
+		memcpy(more, b.data, 2);
+		memcpy(more + 2, comment, sizeof comment);
+		memcpy(more + 2 + sizeof comment, b.data + 2, b.len - 2);
+		free(b.data);
+		b = (struct blob){ more, b.len + sizeof comment };
+		struct td_buf out = { 0 };
+		struct tundish_error e = { 0 };
+		if (td_jpeg_lossless(decoder, &out, b.data, b.len, LIMIT, &e) < 0)
+			fail_msg("file %u: %s", i, e.text);
+		struct blob made = { out.data, out.len };
+		struct td_image_info info;
+		assert_int_equal(td_image_check(&info, made.data, made.len, TUNDISH_CHECK_DECODE,
+				     LIMIT, decoder, NULL), 0);
+		assert_false(info.progressive);
+		assert_non_null(memmem(made.data, made.len, comment, sizeof comment));
+		uint8_t *want = full_decode(&b, NULL);
+		for (int k = 0; k < 10; k++) {
+			struct td_window w = draw_window(&seed, wish.width, wish.height);
+			struct td_pixels p = decode(decoder, &made, &w);
+			assert_true(td_decoder_used_own(decoder));
+			assert_true(same_window(want, wish.width, &w, &p));
+		}
+		/* a damaged one is not touched */
+		struct blob cut = { b.data, b.len - b.len / 4 };
+		size_t len = out.len;
+		assert_true(td_jpeg_lossless(decoder, &out, cut.data, cut.len, LIMIT, &e) < 0);
+		assert_int_equal(out.len, len);
+		td_buf_free(&out);
+		free(want);
+		free(b.data);
+	}
+}
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -203,6 +251,7 @@ int main(void)
 		cmocka_unit_test(test_none),
 		cmocka_unit_test(test_wrong),
 		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_lossless),
 	};
 	return cmocka_run_group_tests_name("index", tests, set_up, tear_down);
 }
