@@ -72,8 +72,7 @@ static bool parse_line(const char **p, const char *end, struct td_index_entry *r
 	return true;
 }
 
-/* All lines; NULL, or why they are no index of a file of that size. */
-static const char *parse(struct td_index *index, const char *text, size_t len, uint64_t size)
+const char *td_index_parse(struct td_index *index, const char *text, size_t len, uint64_t size)
 {
 	uint64_t at = 0;
 	size_t cap = 0;
@@ -150,7 +149,7 @@ static int try_sidecar(struct td_index *index, const char *idx, const char *path
 		return 0;
 	const char *why = rc < 0 ? "it cannot be read, or is too large" : NULL;
 	if (rc == 0) {
-		why = parse(index, text, len, in->size);
+		why = td_index_parse(index, text, len, in->size);
 		free(text);
 	}
 	if (!why && !entries_fit(in, index))

@@ -130,6 +130,8 @@ static int enter_member(struct td_unpack *u, struct tundish_error *e)
 		    u->any ? "no compressed data behind the last piece" : "no compressed data");
 		return pass_member(u, e);
 	}
+	/* ISA-L reads what it never set when data are damaged; that must not depend on the run */
+	memset(u->inflate, 0, sizeof *u->inflate);
 	isal_inflate_init(u->inflate);
 	u->inflate->crc_flag = u->compression == TUNDISH_GZIP ? ISAL_GZIP : ISAL_ZLIB;
 	u->inside = u->any = true;
@@ -321,7 +323,7 @@ ssize_t td_unpack_read(struct td_unpack *u, void *out, size_t bytes, struct td_b
 /* Decompresses a few bytes of the beginning. */
 static size_t zlib_start(const uint8_t *data, size_t bytes, uint8_t *out, size_t out_bytes, bool *ended)
 {
-	struct inflate_state *s = malloc(sizeof *s);
+	struct inflate_state *s = calloc(1, sizeof *s);
 	if (!s)
 		return 0;
 	isal_inflate_init(s);
