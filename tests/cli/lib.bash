@@ -6,7 +6,7 @@ SOURCE=${TUNDISH_SOURCE:-$BATS_TEST_DIRNAME/../..}
 SHARED=${TUNDISH_SHARED:-$SOURCE/../shared}
 TUNDISH=${TUNDISH:?the program to test}
 DATA=$SOURCE/data
-GOLDEN=$BATS_TEST_DIRNAME/golden
+GOLDEN=$SOURCE/tests/golden/cli
 
 setup() {
 	T=$BATS_TEST_TMPDIR/t
