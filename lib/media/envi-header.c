@@ -87,8 +87,8 @@ static int add_braces(struct parser *p, const char *s, size_t len, const char *k
 		do {
 			if (!next_line(p, &s, &len))
 				return td_err(e, TUNDISH_E_CORRUPT,
-				    "ENVI header: brace opened on line %zu (%.60s) is never closed",
-				    opened, TD_ESC(key));
+				    "ENVI header: brace opened on line %zu (%s) is never closed",
+				    opened, td_escape((char[64]){ 0 }, 64, key, (size_t)-1));
 		} while (len && *s == ';');
 	}
 	size_t n = text->len - from;

@@ -95,7 +95,7 @@ const char *td_raster_kind_name(enum td_raster_kind kind)
 
 void td_raster_notice(const struct td_raster *r, const char *fmt, ...)
 {
-	char text[700];
+	char text[2 * TD_ESC_MAX + 200]; /* two names and words */
 	va_list ap;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
