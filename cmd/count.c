@@ -9,7 +9,7 @@
 #include "units.h"
 
 struct settings {
-	int per_file, verify;
+	int per_file, verify, trust, how, cardinality;
 	const char *by, *steps;
 };
 
@@ -17,6 +17,9 @@ static const struct opt options[] = {
 	OPT_FLAG("per-file", 0, struct settings, per_file, 1),
 	OPT_STRING("by", 0, struct settings, by),
 	OPT_FLAG("verify", 0, struct settings, verify, 1),
+	OPT_FLAG("estimate", 0, struct settings, how, TUNDISH_COUNT_ESTIMATE),
+	OPT_FLAG("trust", 0, struct settings, trust, 1),
+	OPT_FLAG("cardinality", 0, struct settings, cardinality, 1),
 	OPT_STRING("steps", 0, struct settings, steps),
 	OPT_END,
 };
@@ -96,6 +99,7 @@ static json_t *files_json(const struct tundish_count *count)
 		out_set_count(o, "faults", f->faults);
 		out_set_count(o, "bytes", f->bytes);
 		out_set_text(o, "compression", out_compression(f->compression));
+		out_set_text(o, "source", f->source);
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -116,6 +120,12 @@ static json_t *values_json(const struct tundish_count *count, const char *featur
 	return by;
 }
 
+/* In tf.data's terms: -2 where only reading would tell. */
+static json_int_t cardinality(const struct tundish_count *count)
+{
+	return count->n_unknown ? -2 : (json_int_t)count->records;
+}
+
 static void print_json(const struct call *call, const struct tundish_count *count, int crc,
     const struct steps *steps)
 {
@@ -124,7 +134,11 @@ static void print_json(const struct call *call, const struct tundish_count *coun
 	out_set_count(o, "records", count->records);
 	out_set_count(o, "faults", count->faults);
 	out_set_count(o, "bytes", count->bytes);
-	out_set_text(o, "checked", checked[crc]);
+	out_set_text(o, "checked", s->trust ? "trusted" : s->cardinality ? "known" : checked[crc]);
+	if (s->how == TUNDISH_COUNT_ESTIMATE)
+		out_set_count(o, "error_bound", count->error_bound);
+	if (s->cardinality)
+		out_set(o, "cardinality", json_integer(cardinality(count)));
 	if (s->steps)
 		out_set_count(o, "steps", count_steps(steps, count->records));
 	if (s->per_file)
@@ -145,7 +159,14 @@ static void print_text(struct call *call, const struct tundish_count *count,
 	}
 	for (size_t i = 0; s->by && i < count->n_values; i++)
 		printf("%" PRIu64 "\t%s\n", count->values[i].records, count->values[i].value);
+	if (s->cardinality) {
+		printf("%" JSON_INTEGER_FORMAT "\n", cardinality(count));
+		return;
+	}
 	printf("%" PRIu64 "\n", s->steps ? count_steps(steps, count->records) : count->records);
+	if (s->how == TUNDISH_COUNT_ESTIMATE && count->error_bound)
+		report_say(&call->report, "estimated: within %" PRIu64 " records at 95 %%",
+		    count->error_bound);
 	if (s->by && count->without_value)
 		report_say(&call->report, "%" PRIu64 " records have no feature %s",
 		    count->without_value, TD_ESC(s->by));
@@ -161,9 +182,15 @@ static int run(struct call *call)
 	struct steps steps;
 	if (call_needs_paths(call) || parse_steps(call, &steps))
 		return EXIT_USAGE;
+	if (s->cardinality && (s->how || s->steps))
+		return report_error(&call->report, EXIT_USAGE,
+		    "count: --cardinality goes with neither --estimate nor --steps");
 	o.paths = call->paths;
 	o.n_paths = call->n_paths;
 	o.by = s->by;
+	o.trust = s->trust;
+	o.how = s->cardinality ? TUNDISH_COUNT_KNOWN : s->how;
+	o.seed = call->shared.seed;
 	o.crc = s->verify ? TUNDISH_CRC_FULL : call->shared.crc;
 	o.compression = call->shared.input_compression;
 	o.on_error = call->shared.on_error;
@@ -186,7 +213,8 @@ static int run(struct call *call)
 const struct cmd cmd_count = {
 	.name = "count",
 	.noun = "records",
-	.shared = SHARE_JSON | SHARE_THREADS | SHARE_MEMORY | SHARE_ON_ERROR | SHARE_RECORDS | SHARE_CRC,
+	.shared = SHARE_JSON | SHARE_THREADS | SHARE_MEMORY | SHARE_ON_ERROR | SHARE_RECORDS | SHARE_CRC |
+		  SHARE_SEED,
 	.options = options,
 	.settings_bytes = sizeof(struct settings),
 	.init = init,

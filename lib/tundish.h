@@ -258,11 +258,22 @@ TUNDISH_API void tundish_writer_abort(struct tundish_writer *writer);
  * folders of them, quoted patterns, or "-" (one stream). Side-cars and litter
  * are passed over; a missing shard of "-of-N" is a fault. */
 
+/* How to find the number of records. */
+enum tundish_counting {
+	TUNDISH_COUNT_READ = 0,	    /* read all files */
+	TUNDISH_COUNT_ESTIMATE = 1, /* from a seeded sample of places in large uncompressed files;
+				     * what is small or compressed is read */
+	TUNDISH_COUNT_KNOWN = 2,    /* read nothing: only what side-cars tell that fit the files */
+};
+
 struct tundish_count_options {
 	size_t size;
 	const char *const *paths;
 	size_t n_paths;
 	const char *by;	    /* count the values of this feature too; NULL */
+	int how;	    /* enum tundish_counting; READ */
+	int trust;	    /* take counts from side-cars, dataset_info.json and names unseen; 0 */
+	uint64_t seed;	    /* of the sample; 0 */
 	int crc;	    /* TUNDISH_CRC_LENGTH; TUNDISH_CRC_FULL = verify */
 	int compression;    /* TUNDISH_AUTO */
 	int on_error;
@@ -277,7 +288,9 @@ struct tundish_count_file {
 	uint64_t records; /* good ones */
 	uint64_t faults;
 	uint64_t bytes;	  /* size of the file; 0 for a stream */
-	int compression;
+	int compression;  /* TUNDISH_AUTO when the file was not read */
+	const char *source; /* "read", "estimate", "tundish.json", "index", "dataset_info.json",
+			     * "name"; "" when the count is not known */
 };
 
 struct tundish_count_value {
@@ -287,6 +300,8 @@ struct tundish_count_value {
 
 struct tundish_count {
 	uint64_t records, faults, bytes;
+	uint64_t error_bound; /* of an estimate: the true number is that near at 95 %; else 0 */
+	size_t n_unknown;     /* files whose count is not known (TUNDISH_COUNT_KNOWN) */
 	struct tundish_count_file *files; /* in the order of the paths, folders sorted bytewise */
 	size_t n_files;
 	struct tundish_count_value *values; /* of `by`; numbers ascending, then text bytewise */

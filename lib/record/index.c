@@ -163,19 +163,22 @@ static int try_sidecar(struct td_index *index, const char *idx, const char *path
 	return 0;
 }
 
-static int from_sidecar(struct td_index *index, const char *path, const struct tundish_listener *l,
+int td_index_sidecar(struct td_index *ret, const char *path, const struct tundish_listener *l,
     struct tundish_error *e)
 {
+	struct td_index index = { 0 };
 	struct td_input in;
 	int rc = td_input_open(&in, path, e);
 	if (rc < 0)
 		return rc;
 	for (unsigned i = 0; i < 3 && rc == 0 && in.size != TD_SIZE_UNKNOWN; i++) {
 		char *idx = sidecar(path, i);
-		rc = idx ? try_sidecar(index, idx, path, &in, l) : 0;
+		rc = idx ? try_sidecar(&index, idx, path, &in, l) : 0;
 		free(idx);
 	}
 	td_input_close(&in);
+	if (rc > 0)
+		*ret = index;
 	return rc;
 }
 
@@ -211,7 +214,7 @@ int td_index_open(struct td_index *ret, const char *path, const struct tundish_l
 		rc = td_err(e, TUNDISH_E_UNSUPPORTED, "%s: compressed files and streams have no index",
 		    TD_ESC(path));
 	else if (td_reader_faults(r) == 0)
-		rc = from_sidecar(&index, path, l, e);
+		rc = td_index_sidecar(&index, path, l, e);
 	if (rc == 0)
 		rc = walk(&index, r, e);
 	tundish_reader_close(r);

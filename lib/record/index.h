@@ -26,6 +26,10 @@ int td_index_open(struct td_index *ret, const char *path, const struct tundish_l
 /* Appends the lines of a side-car to an empty index. NULL, or why they are no index
  * of a file of that size. */
 const char *td_index_parse(struct td_index *index, const char *text, size_t len, uint64_t size);
+/* The side-car alone: 1 when there is one that fits, 0 (with a notice where there is one
+ * that does not), or an error of reading the file. */
+int td_index_sidecar(struct td_index *ret, const char *path, const struct tundish_listener *l,
+    struct tundish_error *e);
 void td_index_free(struct td_index *index);
 /* Appends the text form, a line a record: what belongs into index/NAME.idx beside NAME. */
 bool td_index_print(struct td_buf *out, const struct td_index_entry *entries, size_t n) td_must_check;

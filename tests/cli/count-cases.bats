@@ -114,3 +114,68 @@ CASES=$SOURCE/tests/golden/cases
 	done
 	[ "$(wc -l <err.1)" -gt 10 ]
 }
+
+@test "side-cars are hints: believed when they fit, unseen with --trust" {
+	tundish convert -q "$DATA/photos" -o a/p --shards 3
+	run_split 0 count --cardinality a
+	same "$output" 46
+	run_split 0 count --cardinality --json --per-file a
+	json '{f["source"] for f in j["files"]} == {"tundish.json"} and j["cardinality"] == 46'
+	rm a/tundish.json
+	run_split 0 count --cardinality --json --per-file a
+	json '{f["source"] for f in j["files"]} == {"index"}'
+	rm -r a/index
+	run_split 0 count --cardinality a
+	same "$output" -2
+	run_split 0 count --cardinality --trust --json --per-file a
+	json '{f["source"] for f in j["files"]} == {"dataset_info.json"} and j["cardinality"] == 46'
+	rm a/dataset_info.json
+	run_split 0 count --trust --json --per-file a
+	json '{f["source"] for f in j["files"]} == {"read"} and j["records"] == 46'
+	cp a/p-train.tfrecord-00000-of-00003 t_00000123.tfrecord
+	run_split 0 count --trust t_00000123.tfrecord
+	same "$output" 123
+	run_split 2 count --trust --verify a
+}
+
+@test "side-cars that do not fit are named and ignored" {
+	tundish convert -q "$DATA/photos" -o a/p --shards 2
+	f=a/p-train.tfrecord-00001-of-00002
+	n=$(tundish count $f)
+	cp $f more
+	cat more >>$f
+	run_split 0 count --cardinality a
+	same "$output" -2
+	holds "$stderr" "tundish.json does not fit $f"
+	holds "$stderr" "p-train.tfrecord-00001-of-00002.idx does not fit $f"
+	run_split 0 count $f
+	same "$output" $((2 * n))
+	cp more $f
+	sed -i "s/\\(00001-of-00002.*\"records\":\)$n/\\1$((n + 1))/; s/\"records\":$n,\\(.*\)/\"records\":$((n + 1)),\\1/" a/tundish.json
+	run_split 0 count $f
+	same "$output" $n
+	holds "$stderr" "$f: holds $n good records, tundish.json says $((n + 1))"
+}
+
+@test "case 16: an index that does not fit changes nothing" {
+	d=$CASES/16-stale-index
+	for f in "$d"/*.tfrecord*; do
+		case $f in *.idx) continue ;; esac
+		tundish count "$f" 2>/dev/null
+	done | xargs >counts
+	same "$(cat counts)" "3 5"
+	run_split 0 count --cardinality "$d/a.tfrecord"
+	same "$output" -2
+	holds "$stderr" "does not fit"
+}
+
+@test "--estimate: small sets are counted, large ones within their bound" {
+	tundish convert -q "$DATA/photos" -o a/p --shards 1
+	run_split 0 count --estimate --json a
+	json 'j["records"] == 46 and j["error_bound"] == 0'
+	for i in $(seq 220); do cat a/p-train*; done >large.tfrecord
+	run_split 0 count --estimate --json --per-file large.tfrecord
+	json 'j["files"][0]["source"] == "estimate" and 0 < j["error_bound"] < 1500'
+	json 'abs(j["records"] - 220 * 46) <= j["error_bound"]'
+	same "$(tundish count --estimate -j 1 large.tfrecord 2>&1)" "$(tundish count --estimate -j 9 large.tfrecord 2>&1)"
+}
