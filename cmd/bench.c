@@ -14,7 +14,7 @@ struct settings {
 	struct tundish_flow_options o;
 	unsigned warmup, repeat, seconds, step_ms;
 	struct opt_list sweep;
-	int grid, explain;
+	int grid, explain, levels;
 	const char *plot, *save;
 };
 
@@ -26,6 +26,7 @@ static const struct opt options[] = {
 	OPT_NUMBER("step-ms", 0, S, step_ms, 0, 1000000),
 	OPT_LIST("sweep", 0, S, sweep),
 	OPT_FLAG("grid", 0, S, grid, 1),
+	OPT_FLAG("levels", 0, S, levels, 1),
 	OPT_FLAG("explain", 0, S, explain, 1),
 	OPT_STRING("plot", 0, S, plot),
 	OPT_STRING("save", 0, S, save),
@@ -67,6 +68,12 @@ static void tell_progress(struct bench *b, unsigned point, int round)
 	report_progress(&b->call->report, &now);
 }
 
+/* The first of --levels. */
+static bool is_reading(const struct bench *b, unsigned point)
+{
+	return b->sweeps.levels && point == 0;
+}
+
 static int measure(void *ctx, unsigned point, int round)
 {
 	struct bench *b = ctx;
@@ -81,7 +88,11 @@ static int measure(void *ctx, unsigned point, int round)
 	}
 	o.listener.progress = NULL;
 	o.epochs = TD_MAX(o.epochs, (uint64_t)1);
-	int rc = pass_run(&o, &limits, &pass, &b->error);
+	int rc = is_reading(b, point) ? pass_read(&o, &limits, &pass, &b->error) :
+					pass_run(&o, &limits, &pass, &b->error);
+	/* pictures of different size: what makes them alike comes later in the chain */
+	if (rc == TUNDISH_E_SCHEMA && s->levels && point + 1 < b->sweeps.points)
+		return 0;
 	if (rc < 0)
 		return rc;
 	if (round < 0 && s->o.epochs == 0)
@@ -100,7 +111,7 @@ static int make_point(struct bench *b, unsigned point)
 	struct call call = *b->call;
 	for (unsigned k = 0; k < b->sweeps.n; k++) {
 		const char *value = sweeps_value(&b->sweeps, point, k);
-		if (value && opt_set(call.cmd, &call.shared, &copy, b->sweeps.list[k].name, value))
+		if (value && *value && opt_set(call.cmd, &call.shared, &copy, b->sweeps.list[k].name, value))
 			return EXIT_USAGE;
 	}
 	flowopt_apply(&copy.o, &call);
@@ -162,13 +173,24 @@ static int measure_all(struct bench *b)
 	return code;
 }
 
+static int make_sweeps(struct bench *b)
+{
+	const struct settings *s = b->settings;
+	if (!s->levels)
+		return sweeps_parse(&b->sweeps, &s->sweep, s->grid);
+	if (s->sweep.n || s->save)
+		return report_error(&b->call->report, EXIT_USAGE,
+		    "bench: --levels goes with neither --sweep nor --save");
+	return sweeps_levels(&b->sweeps, s->o.ops);
+}
+
 static int run(struct call *call)
 {
 	struct settings *s = call->settings;
 	struct bench b = { .call = call, .settings = s };
 	int code = call_needs_paths(call);
 	code = code ? code : flowopt_ranks(&s->o, call);
-	code = code ? code : sweeps_parse(&b.sweeps, &s->sweep, s->grid);
+	code = code ? code : make_sweeps(&b);
 	code = code ? code : make_points(&b);
 	code = code ? code : measure_all(&b);
 	free(b.options);

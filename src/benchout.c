@@ -109,13 +109,28 @@ static void print_one(const struct benchout *out)
 	    100 * pass_consumer_wait(&sum), 100 * pass_workers_idle(&sum));
 }
 
+/* Of a chain of operations the last one; the ones before it stand in the rows above. */
+static void value_cell(struct td_table *t, const struct sweeps *sweeps, const char *value)
+{
+	const char *last = value && sweeps->levels ? strrchr(value, ' ') : NULL;
+	if (!value)
+		out_cell(t, "-");
+	else if (!sweeps->levels)
+		out_cell(t, "%s", value);
+	else
+		out_cell(t, "%s%s", *value ? "+ " : "reading", last ? last + 1 : value);
+}
+
 static void sweep_row(struct td_table *t, const struct benchout *out, unsigned point, double best)
 {
 	struct sample_summary s = summary(&out->points[point], RATE_IMAGES);
 	struct pass sum = total(&out->points[point]);
-	for (unsigned k = 0; k < out->sweeps->n; k++) {
-		const char *value = sweeps_value(out->sweeps, point, k);
-		out_cell(t, "%s", value ? value : "-");
+	for (unsigned k = 0; k < out->sweeps->n; k++)
+		value_cell(t, out->sweeps, sweeps_value(out->sweeps, point, k));
+	if (out->points[point].n == 0) {
+		for (unsigned i = 0; i < 8; i++)
+			out_cell(t, "-");
+		return;
 	}
 	out_cell(t, "%.1f", s.median);
 	out_cell(t, "%.1f", s.min);
@@ -132,8 +147,10 @@ static void print_sweep(const struct benchout *out)
 	static const char *const heads[] = { "images/s", "min", "max", "spread", "of best",
 		"MB/s read", "consumer waited", "workers idle" };
 	struct td_table t = { .columns = out->sweeps->n + TD_COUNT(heads),
-		.align = "rrrrrrrrrrrrrrrr" };
-	double best = summary(&out->points[benchout_best(out)], RATE_IMAGES).median;
+		.align = out->sweeps->levels ? "lrrrrrrrr" : "rrrrrrrrrrrrrrrr" };
+	double best = 0;
+	for (unsigned i = 0; i < out->sweeps->points; i++)
+		best = TD_MAX(best, summary(&out->points[i], RATE_IMAGES).median);
 	for (unsigned k = 0; k < out->sweeps->n; k++)
 		out_cell(&t, "%s", out->sweeps->list[k].name);
 	for (unsigned i = 0; i < TD_COUNT(heads); i++)
@@ -187,6 +204,8 @@ void benchout_text(const struct benchout *out)
 unsigned benchout_best(const struct benchout *out)
 {
 	unsigned best = 0;
+	if (out->sweeps->levels)
+		return out->sweeps->points - 1;
 	for (unsigned i = 1; i < out->sweeps->points; i++)
 		if (summary(&out->points[i], RATE_IMAGES).median >
 		    summary(&out->points[best], RATE_IMAGES).median)

@@ -21,7 +21,7 @@ struct benchout {
 void benchout_text(const struct benchout *out);
 void benchout_json(const struct benchout *out);
 
-/* The setting with the highest median. */
+/* The setting with the highest median; of levels the last, which is the whole chain. */
 unsigned benchout_best(const struct benchout *out);
 /* Writes the best setting to `path`, as JSON. */
 int benchout_save(const struct benchout *out, const char *path, struct tundish_error *error);

@@ -100,7 +100,8 @@ static void set_number(void *field, unsigned bytes, uint64_t value)
 /* Each of these says what is wrong, or returns 0. */
 static int bad_value(const struct cmd *cmd, const struct opt *o, const char *text, const char *want)
 {
-	fprintf(stderr, "tundish %s: --%s %s: %s\n", cmd->name, o->name, TD_ESC(text), want);
+	fprintf(stderr, "tundish %s: --%s %s: %s\n", cmd->name, o->name, *text ? TD_ESC(text) : "\"\"",
+	    want);
 	return EXIT_USAGE;
 }
 

@@ -54,6 +54,38 @@ int pass_run(const struct tundish_flow_options *options, const struct pass_limit
 	return rc;
 }
 
+int pass_read(const struct tundish_flow_options *options, const struct pass_limits *limits,
+    struct pass *ret_pass, struct tundish_error *ret_error)
+{
+	struct tundish_count_options o;
+	struct tundish_count *count;
+	uint64_t start = td_now_ns();
+	tundish_count_options_init(&o);
+	o.paths = options->paths;
+	o.n_paths = options->n_paths;
+	o.crc = TUNDISH_CRC_FULL;
+	o.compression = options->compression;
+	o.on_error = options->on_error;
+	o.threads = options->threads;
+	o.memory = options->memory;
+	o.max_record_bytes = options->max_record_bytes;
+	o.listener = options->listener;
+	struct pass pass = { .stats = { .threads = td_threads(o.threads) } };
+	for (uint64_t i = 0; i < options->epochs; i++) {
+		int rc = tundish_count(&o, &count, ret_error);
+		if (rc < 0)
+			return rc;
+		pass.images += count->records;
+		pass.stats.record_bytes += count->bytes;
+		tundish_count_free(count);
+		pass.seconds = (double)(td_now_ns() - start) / 1e9;
+		if (pass.seconds > limits->seconds)
+			break;
+	}
+	*ret_pass = pass;
+	return 0;
+}
+
 struct pass pass_sum(const struct pass *passes, unsigned n)
 {
 	struct pass sum = { 0 };

@@ -20,6 +20,10 @@ struct pass_limits {
 int pass_run(const struct tundish_flow_options *options, const struct pass_limits *limits,
     struct pass *ret_pass, struct tundish_error *ret_error);
 
+/* Instead: only reads the records of the same paths and compares all checksums. */
+int pass_read(const struct tundish_flow_options *options, const struct pass_limits *limits,
+    struct pass *ret_pass, struct tundish_error *ret_error);
+
 /* Adds up what several passes did; the numbers that are no sums come from the last. */
 struct pass pass_sum(const struct pass *passes, unsigned n);
 

@@ -66,6 +66,34 @@ int sweeps_parse(struct sweeps *sweeps, const struct opt_list *texts, bool grid)
 	return sweeps->points <= MOST_POINTS ? 0 : refuse(texts->items[0], "too many combinations");
 }
 
+int sweeps_levels(struct sweeps *sweeps, const char *ops)
+{
+	struct sweep *sweep = &sweeps->list[0];
+	size_t n = strlen(ops ? ops : (ops = "decode")), used = 0;
+	*sweeps = (struct sweeps){ .n = 1, .levels = true, .points = 1 };
+	/* each prefix in full: at most as many as there are places for values */
+	sweep->text = malloc((n + 1) * TD_COUNT(sweep->values));
+	if (!sweep->text)
+		return refuse(ops, "out of memory");
+	sweep->name = "ops";
+	sweep->values[sweep->n++] = "";
+	for (size_t end = 0; ops[end];) {
+		end += strspn(ops + end, " ");
+		if (!ops[end])
+			break;
+		end += strcspn(ops + end, " ");
+		if (sweep->n == TD_COUNT(sweep->values))
+			return refuse(ops, "too many operations");
+		char *prefix = sweep->text + used;
+		memcpy(prefix, ops, end);
+		prefix[end] = 0;
+		used += end + 1;
+		sweep->values[sweep->n++] = prefix;
+	}
+	sweeps->points = sweep->n;
+	return 0;
+}
+
 void sweeps_free(struct sweeps *sweeps)
 {
 	for (unsigned i = 0; i < sweeps->n; i++)

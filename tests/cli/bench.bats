@@ -55,7 +55,7 @@ bench() {
 
 @test "a slow consumer is named as the bottleneck" {
 	make_set
-	run -0 --separate-stderr bench --explain --step-ms 100 --repeat 1 --epochs 1
+	run -0 --separate-stderr bench --explain --step-ms 300 --repeat 1 --epochs 1 --limit 28 --seconds 60
 	holds "$output" "bottleneck: the consumer"
 }
 
@@ -81,4 +81,15 @@ bench() {
 	run -2 --separate-stderr bench --sweep threads=1 --sweep threads=2
 	run -2 --separate-stderr bench --plot p.xyz
 	holds "$stderr" "p.xyz"
+}
+
+@test "--levels has a row for reading and for each operation" {
+	make_set
+	run -0 --separate-stderr bench --levels --ops 'hflip resize:16 normalize'
+	same "$(awk '{ print $1 $2 }' <<<"${lines[1]}" | tr -d 0-9.)" "reading"
+	holds "${lines[2]}" "+ hflip"
+	[[ ${lines[2]} =~ -$ ]]
+	holds "${lines[3]}" "+ resize:16"
+	holds "${lines[4]}" "+ normalize"
+	run -2 --separate-stderr bench --levels --sweep threads=1
 }
