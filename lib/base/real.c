@@ -42,6 +42,21 @@ double td_exp(double x)
 	return sum * power_of_two(k);
 }
 
+void td_sin_cos(double degrees, double *ret_sin, double *ret_cos)
+{
+	double quarters = degrees / 90;
+	int q = (int)(quarters < 0 ? quarters - 0.5 : quarters + 0.5);
+	double x = (degrees - 90.0 * q) * 0.017453292519943295, z = x * x, s = 1, c = 1;
+	for (int i = 16; i >= 2; i -= 2) {
+		s = 1 - s * z / (i * (i + 1));
+		c = 1 - c * z / (i * (i - 1));
+	}
+	s *= x;
+	const double turns[4][2] = { { s, c }, { c, -s }, { -s, -c }, { -c, s } };
+	*ret_sin = turns[q & 3][0];
+	*ret_cos = turns[q & 3][1];
+}
+
 static double power_of_ten(int n)
 {
 	double p = 1;

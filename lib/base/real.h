@@ -9,6 +9,8 @@
  * the last place of the true value. log: x > 0 and normal; exp: |x| < 700. */
 double td_log(double x);
 double td_exp(double x);
+/* Of an angle in degrees, |degrees| below 1e6; exact at multiples of 90. */
+void td_sin_cos(double degrees, double *ret_sin, double *ret_cos);
 
 /* Reads a decimal number ("-.5", "1e-3") at the start of s, at most len bytes; the
  * number of bytes taken, 0: none there. Correctly rounded up to 15 digits. */

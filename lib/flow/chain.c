@@ -84,6 +84,14 @@ static bool read_range(const struct td_param *param, struct span v, double range
 	    range[0] <= range[1];
 }
 
+static bool read_spread(const struct td_param *param, struct span v, double range[2])
+{
+	if (!read_real(param, v, &range[1]))
+		return read_range(param, v, range);
+	range[0] = -range[1];
+	return range[1] >= 0;
+}
+
 static bool read_three(const struct td_param *param, struct span v, double three[3])
 {
 	bool one = memchr(v.s, '/', v.len) == NULL;
@@ -131,6 +139,8 @@ static bool read_value(const struct td_param *param, struct span v, struct td_op
 		return read_real(param, v, at);
 	case P_RANGE:
 		return read_range(param, v, at);
+	case P_SPREAD:
+		return v.len > 0 && read_spread(param, v, at);
 	case P_THREE:
 		return v.len > 0 && read_three(param, v, at);
 	case P_WORD:
@@ -162,14 +172,22 @@ static int read_param(const struct reader *r, struct td_op *op, struct span part
 
 static void set_defaults(struct td_op *op, const struct td_op_kind *kind)
 {
+	bool erasing = strcmp(kind->name, "random_erasing") == 0;
 	*op = (struct td_op){
 		.kind = kind,
 		.p = 0.5,
 		.scale = { 0.08, 1 },
 		.ratio = { 3.0 / 4, 4.0 / 3 },
+		.sigma = { 0.1, 2 },
 		.mean = { NAN },
 		.std = { NAN },
 	};
+	if (erasing) {
+		op->scale[0] = 0.02;
+		op->scale[1] = 0.33;
+		op->ratio[0] = 0.3;
+		op->ratio[1] = 3.3;
+	}
 }
 
 static int read_op(const struct reader *r, struct td_op *op, struct span text)

@@ -9,12 +9,14 @@ static double nearest(double v)
 	return __builtin_rint(v);
 }
 
+/* The ratio is width to height, or with `upright` height to width. */
 static bool try_window(uint32_t width, uint32_t height, const double scale[2],
-    const double ratio[2], struct td_rng *rng, struct td_window *ret)
+    const double ratio[2], bool upright, struct td_rng *rng, struct td_window *ret)
 {
 	double area = (double)width * height * (scale[0] + td_rng_unit(rng) * (scale[1] - scale[0]));
 	double low = td_log(ratio[0]), high = td_log(ratio[1]);
 	double aspect = td_exp(low + td_rng_unit(rng) * (high - low));
+	aspect = upright ? 1 / aspect : aspect;
 	double w = nearest(__builtin_sqrt(area * aspect)), h = nearest(__builtin_sqrt(area / aspect));
 	if (!(w > 0 && w <= width && h > 0 && h <= height))
 		return false;
@@ -41,8 +43,20 @@ struct td_window td_random_resized_window(uint32_t width, uint32_t height, const
 {
 	struct td_window w;
 	for (int i = 0; i < 10; i++) {
-		if (try_window(width, height, scale, ratio, rng, &w))
+		if (try_window(width, height, scale, ratio, false, rng, &w))
 			return w;
 	}
 	return middle_window(width, height, ratio);
+}
+
+struct td_window td_erasing_window(uint32_t width, uint32_t height, const double scale[2],
+    const double ratio[2], struct td_rng *rng)
+{
+	struct td_window w;
+	for (int i = 0; i < 10; i++) {
+		if (try_window(width, height, scale, ratio, true, rng, &w) && w.width < width &&
+		    w.height < height)
+			return w;
+	}
+	return (struct td_window){ 0 };
 }

@@ -50,6 +50,21 @@ static const struct td_param pad_params[] = {
 static const struct td_param clamp_params[] = {
 	{ "", P_RANGE, AT(range), -1e30, 1e30, NULL, true }, NO_MORE
 };
+static const struct td_param rotate_params[] = {
+	{ "", P_SPREAD, AT(range), -3600, 3600, NULL, true },
+	{ "value", P_REAL, AT(value), -1e9, 1e9 }, NO_MORE
+};
+static const struct td_param jitter_params[] = {
+	{ "brightness", P_REAL, AT(brightness), 0, 100 }, { "contrast", P_REAL, AT(contrast), 0, 100 },
+	{ "saturation", P_REAL, AT(saturation), 0, 100 }, { "hue", P_REAL, AT(hue), 0, 0.5 }, NO_MORE
+};
+static const struct td_param blur_params[] = {
+	{ "", P_NUMBER, AT(width), 1, TD_BLUR_MOST, NULL, true },
+	{ "sigma", P_RANGE, AT(sigma), 1e-3, 1e3 }, NO_MORE
+};
+static const struct td_param erasing_params[] = { CHANCE_PARAM,
+	{ "scale", P_RANGE, AT(scale), 1e-6, 1 }, { "ratio", P_RANGE, AT(ratio), 1e-3, 1e3 },
+	{ "value", P_REAL, AT(value), -1e9, 1e9 }, NO_MORE };
 static const struct td_param normalize_params[] = {
 	{ "", P_WORD, AT(preset), 0, 0, presets, false },
 	{ "mean", P_THREE, AT(mean), -1e9, 1e9 }, { "std", P_THREE, AT(std), 1e-9, 1e9 }, NO_MORE
@@ -329,6 +344,15 @@ const struct td_op_kind td_op_kinds[] = {
 	{ "hflip", chance_params, "hflip[:P]", TD_OP_RANDOM, NULL, NULL, apply_hflip },
 	{ "vflip", chance_params, "vflip[:P]", TD_OP_RANDOM, NULL, NULL, apply_vflip },
 	{ "rot90", chance_params, "rot90[:P]", TD_OP_RANDOM, NULL, size_turned, apply_rot90 },
+	{ "rotate", rotate_params, "rotate:DEGREES|LO-HI[,value=V]", TD_OP_FLOATS | TD_OP_RANDOM, NULL,
+	    NULL, td_apply_rotate },
+	{ "color_jitter", jitter_params,
+	    "color_jitter:brightness=B,contrast=C,saturation=S,hue=H, any of them",
+	    TD_OP_FLOATS | TD_OP_RANDOM, NULL, NULL, td_apply_jitter },
+	{ "gaussian_blur", blur_params, "gaussian_blur:N[,sigma=LO-HI]",
+	    TD_OP_FLOATS | TD_OP_RANDOM, td_check_blur, NULL, td_apply_blur },
+	{ "random_erasing", erasing_params, "random_erasing[:P][,scale=LO-HI,ratio=LO-HI,value=V]",
+	    TD_OP_RANDOM, NULL, NULL, td_apply_erasing },
 	{ "grayscale", chance_params, "grayscale[:P]", TD_OP_FLOATS | TD_OP_RANDOM, NULL, NULL,
 	    apply_grayscale },
 	{ "pad", pad_params, "pad:N|LEFT/TOP/RIGHT/BOTTOM[,value=V]", TD_OP_KEEPS, NULL, size_pad,

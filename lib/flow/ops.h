@@ -28,7 +28,8 @@ struct td_op {
 	double p;		/* probability */
 	double fraction;
 	double value;
-	double scale[2], ratio[2], range[2];
+	double scale[2], ratio[2], range[2], sigma[2];
+	double brightness, contrast, saturation, hue;
 	double mean[3], std[3];
 	int preset;		/* of normalize */
 };
@@ -60,4 +61,7 @@ bool td_op_random(const struct td_op *op);
 
 /* torchvision's crop, for a picture of that size: 10 tries, then the middle. */
 struct td_window td_random_resized_window(uint32_t width, uint32_t height, const double scale[2],
+    const double ratio[2], struct td_rng *rng);
+/* The same tries for a window that must be smaller than the picture; width 0: none fits. */
+struct td_window td_erasing_window(uint32_t width, uint32_t height, const double scale[2],
     const double ratio[2], struct td_rng *rng);

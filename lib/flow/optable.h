@@ -11,6 +11,7 @@ enum td_param_type {
 	P_EDGES, /* N or left/top/right/bottom */
 	P_REAL,
 	P_RANGE, /* LO-HI */
+	P_SPREAD,/* N for -N to N, or LO-HI */
 	P_THREE, /* a or a/b/c */
 	P_WORD,
 };
@@ -47,3 +48,11 @@ struct td_op_kind {
 };
 
 extern const struct td_op_kind td_op_kinds[]; /* ends with a NULL name */
+
+/* Those of distort.c. */
+#define TD_BLUR_MOST 99
+int td_apply_rotate(const struct td_op *op, struct td_picture *p, struct td_rng *rng);
+int td_apply_jitter(const struct td_op *op, struct td_picture *p, struct td_rng *rng);
+int td_apply_blur(const struct td_op *op, struct td_picture *p, struct td_rng *rng);
+const char *td_check_blur(struct td_op *op);
+int td_apply_erasing(const struct td_op *op, struct td_picture *p, struct td_rng *rng);

@@ -11,26 +11,26 @@ static size_t value_bytes(const struct td_frame *f)
 	return f->floats ? sizeof(float) : 1;
 }
 
-static void fill(struct td_frame *f, double value)
+void td_pass_fill(struct td_frame *f, struct td_window w, double value)
 {
-	size_t n = (size_t)f->width * f->height * 3;
-	if (!f->floats) {
-		uint8_t byte;
-		const float v = (float)value;
-		td_kernels()->to_u8(&byte, &v, 1);
-		memset(f->buf.data, byte, n);
-		return;
+	const float v = (float)value;
+	uint8_t byte;
+	td_kernels()->to_u8(&byte, &v, 1);
+	for (uint32_t y = w.y; y < w.y + w.height; y++) {
+		size_t at = ((size_t)y * f->width + w.x) * 3, n = (size_t)w.width * 3;
+		if (!f->floats)
+			memset(f->buf.data + at, byte, n);
+		else
+			for (float *out = (float *)f->buf.data + at, *end = out + n; out < end; out++)
+				*out = v;
 	}
-	float *out = (float *)f->buf.data;
-	for (size_t i = 0; i < n; i++)
-		out[i] = (float)value;
 }
 
 void td_pass_pad(struct td_frame *to, const struct td_frame *from, uint32_t left, uint32_t top,
     double value)
 {
 	size_t pixel = 3 * value_bytes(from), row = from->width * pixel;
-	fill(to, value);
+	td_pass_fill(to, (struct td_window){ 0, 0, to->width, to->height }, value);
 	for (uint32_t y = 0; y < from->height; y++)
 		memcpy(to->buf.data + ((size_t)(y + top) * to->width + left) * pixel,
 		    from->buf.data + y * row, row);
@@ -47,12 +47,16 @@ void td_pass_rot90(struct td_frame *to, const struct td_frame *from)
 	}
 }
 
+static float grey_of(const float *v)
+{
+	return v[0] * 0.2989f + v[1] * 0.587f + v[2] * 0.114f;
+}
+
 void td_pass_grayscale(struct td_frame *f)
 {
 	float *v = (float *)f->buf.data;
 	for (size_t i = 0, n = (size_t)f->width * f->height; i < n; i++, v += 3) {
-		float grey = v[0] * 0.2989f + v[1] * 0.587f + v[2] * 0.114f;
-		v[0] = v[1] = v[2] = grey;
+		v[0] = v[1] = v[2] = grey_of(v);
 	}
 }
 
@@ -62,5 +66,141 @@ void td_pass_clamp(struct td_frame *f, float low, float high)
 	for (size_t i = 0, n = (size_t)f->width * f->height * 3; i < n; i++) {
 		float a = v[i] < low ? low : v[i];
 		v[i] = a > high ? high : a;
+	}
+}
+
+/* ---- colours ---- */
+
+static float clamp255(float v)
+{
+	v = v < 0 ? 0 : v;
+	return v > 255 ? 255 : v;
+}
+
+/* v moved away from `from` by the factor. */
+static float blend(float v, float from, float factor)
+{
+	return clamp255(v * factor + from * (1 - factor));
+}
+
+void td_pass_saturation(struct td_frame *f, float factor)
+{
+	float *v = (float *)f->buf.data;
+	for (size_t i = 0, n = (size_t)f->width * f->height; i < n; i++, v += 3) {
+		float grey = grey_of(v);
+		for (int c = 0; c < 3; c++)
+			v[c] = blend(v[c], grey, factor);
+	}
+}
+
+void td_pass_brightness(struct td_frame *f, float factor)
+{
+	float *v = (float *)f->buf.data;
+	for (size_t i = 0, n = (size_t)f->width * f->height * 3; i < n; i++)
+		v[i] = blend(v[i], 0, factor);
+}
+
+void td_pass_contrast(struct td_frame *f, float factor)
+{
+	float *v = (float *)f->buf.data;
+	size_t n = (size_t)f->width * f->height;
+	double sum = 0;
+	for (size_t i = 0; i < n; i++)
+		sum += (double)grey_of(v + 3 * i);
+	float mean = (float)(sum / (double)n);
+	for (size_t i = 0; i < 3 * n; i++)
+		v[i] = blend(v[i], mean, factor);
+}
+
+/* Hue, 0 .. 6, of a colour whose largest value is `high` and smallest `low`. */
+static float hue_of(const float *v, float high, float low)
+{
+	float d = high - low;
+	if (d <= 0)
+		return 0;
+	float h = high == v[0] ? (v[1] - v[2]) / d :
+	    high == v[1] ? 2 + (v[2] - v[0]) / d : 4 + (v[0] - v[1]) / d;
+	return h < 0 ? h + 6 : h;
+}
+
+static void turn_hue(float *v, float turn)
+{
+	float high = TD_MAX(v[0], TD_MAX(v[1], v[2])), low = TD_MIN(v[0], TD_MIN(v[1], v[2]));
+	float h = hue_of(v, high, low) + turn;
+	h -= h >= 6 ? 6 : 0;
+	h += h < 0 ? 6 : 0;
+	int sector = (int)h % 6;
+	float part = h - (float)(int)h, d = high - low;
+	float up = low + d * part, down = high - d * part;
+	const float rgb[6][3] = { { high, up, low }, { down, high, low }, { low, high, up },
+		{ low, down, high }, { up, low, high }, { high, low, down } };
+	memcpy(v, rgb[sector], sizeof rgb[sector]);
+}
+
+void td_pass_hue(struct td_frame *f, float turn)
+{
+	float *v = (float *)f->buf.data;
+	for (size_t i = 0, n = (size_t)f->width * f->height; i < n; i++, v += 3)
+		turn_hue(v, turn * 6);
+}
+
+/* ---- neighbourhoods ---- */
+
+/* Adds a pixel's share, or that of what lies outside. */
+static void add_share(float sum[3], const struct td_frame *from, int64_t x, int64_t y, float share,
+    float value)
+{
+	bool inside = x >= 0 && y >= 0 && x < from->width && y < from->height;
+	const float *p = inside ?
+	    (const float *)from->buf.data + ((size_t)y * from->width + (size_t)x) * 3 : NULL;
+	for (int c = 0; c < 3; c++)
+		sum[c] += share * (p ? p[c] : value);
+}
+
+void td_pass_rotate(struct td_frame *to, const struct td_frame *from, double sine, double cosine,
+    float value)
+{
+	double mx = from->width / 2.0, my = from->height / 2.0;
+	float *out = (float *)to->buf.data;
+	for (uint32_t y = 0; y < to->height; y++) {
+		for (uint32_t x = 0; x < to->width; x++, out += 3) {
+			double dx = x + 0.5 - mx, dy = y + 0.5 - my;
+			double sx = cosine * dx - sine * dy + mx - 0.5;
+			double sy = sine * dx + cosine * dy + my - 0.5;
+			double fx = __builtin_floor(sx), fy = __builtin_floor(sy);
+			float ax = (float)(sx - fx), ay = (float)(sy - fy), sum[3] = { 0 };
+			int64_t ix = (int64_t)fx, iy = (int64_t)fy;
+			add_share(sum, from, ix, iy, (1 - ax) * (1 - ay), value);
+			add_share(sum, from, ix + 1, iy, ax * (1 - ay), value);
+			add_share(sum, from, ix, iy + 1, (1 - ax) * ay, value);
+			add_share(sum, from, ix + 1, iy + 1, ax * ay, value);
+			memcpy(out, sum, sizeof sum);
+		}
+	}
+}
+
+/* Mirrored into 0 .. n - 1, the border pixel not repeated. */
+static uint32_t reflect(int64_t i, int64_t n)
+{
+	while (n > 1 && (i < 0 || i >= n))
+		i = i < 0 ? -i : 2 * (n - 1) - i;
+	return n > 1 ? (uint32_t)i : 0;
+}
+
+void td_pass_filter(struct td_frame *to, const struct td_frame *from, const float *weights,
+    unsigned n)
+{
+	for (uint32_t y = 0; y < from->height; y++) {
+		const float *row = (const float *)from->buf.data + (size_t)y * from->width * 3;
+		for (uint32_t x = 0; x < from->width; x++) {
+			float sum[3] = { 0 };
+			for (unsigned k = 0; k < n; k++) {
+				const float *p = row +
+				    3 * (size_t)reflect((int64_t)x + k - n / 2, from->width);
+				for (int c = 0; c < 3; c++)
+					sum[c] += p[c] * weights[k];
+			}
+			memcpy((float *)to->buf.data + ((size_t)x * to->width + y) * 3, sum, sizeof sum);
+		}
 	}
 }

@@ -35,10 +35,10 @@ static inline int clear_scratch(void **state)
 /* NAME in the scratch folder; valid to the end of the test program. */
 static inline const char *in_scratch(const char *name)
 {
-	static char text[128][96];
+	static char text[256][96];
 	static unsigned used;
 	char *t = text[used++];
-	assert_in_range(used, 1, 128);
+	assert_in_range(used, 1, 256);
 	snprintf(t, sizeof text[0], "%s/%s", scratch, name);
 	return t;
 }

@@ -127,6 +127,12 @@ static void test_equal_chains(void **state)
 		{ "grayscale:1 clamp:0-255 resize:64", "grayscale:1 resize:64 clamp:0-255" },
 		{ "normalize:mean=0,std=0.00392156862745098 cast:uint8", "decode" },
 		{ "resize:64 normalize", "resize:64 pad:0 normalize" },
+		{ "resize:64 rotate:90-90", "resize:64 rot90:1" },
+		{ "rotate:0", "cast:float32" },
+		{ "gaussian_blur:1", "cast:float32" },
+		{ "color_jitter", "cast:float32" },
+		{ "random_erasing:0", "decode" },
+		{ "random_erasing:1,value=9 resize:8 clamp:5-5", "resize:8 clamp:5-5" },
 	};
 	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
 		struct made a = make(cat(), pairs[i][0]), b = make(cat(), pairs[i][1]);

@@ -78,6 +78,10 @@ static void test_wrong_text(void **state)
 	assert_wrong("cast:float64", "not understood");
 	assert_wrong("central_crop:1.1", "out of range");
 	assert_wrong("pad:1/2", "not understood");
+	assert_wrong("gaussian_blur:4", "the size of the filter is odd");
+	assert_wrong("rotate:-5", "not understood");
+	assert_wrong("color_jitter:hue=0.6", "out of range");
+	assert_wrong("color_jitter:0.4", "takes no value");
 }
 
 /* The window that is noted for one operation, and the size seen after it. */
@@ -148,6 +152,30 @@ static void test_random_crops(void **state)
 		assert_in_range(seen_x[i], 850, 1150);
 }
 
+/* An erased window lies within the picture, smaller than it, of the areas asked for. */
+static void test_erasing(void **state)
+{
+	(void)state;
+	const double scale[2] = { 0.02, 0.33 }, ratio[2] = { 0.3, 3.3 };
+	double area = 0;
+	const int n = 5000;
+	for (int i = 0; i < n; i++) {
+		struct td_rng rng;
+		td_rng_at(&rng, 5, 0, (uint64_t)i, TD_RNG_OP);
+		struct td_window w = td_erasing_window(500, 400, scale, ratio, &rng);
+		assert_true(w.width > 0 && w.width < 500 && w.height > 0 && w.height < 400);
+		assert_true(w.x + w.width <= 500 && w.y + w.height <= 400);
+		area += (double)w.width * w.height / (500 * 400);
+	}
+	assert_true(area / n > 0.16 && area / n < 0.18);
+	struct td_rng rng;
+	td_rng_at(&rng, 5, 0, 0, TD_RNG_OP);
+	assert_int_equal(td_erasing_window(1, 1, scale, ratio, &rng).width, 0);
+	struct td_chain c = parse("rotate:15 random_erasing");
+	assert_true(c.ops[0].range[0] == -15 && c.ops[0].range[1] == 15);
+	assert_true(c.ops[1].scale[1] == 0.33 && c.ops[1].ratio[0] == 0.3);
+}
+
 /* Area uniform in 8 to 100 %, ratio log-uniform in 3/4 to 4/3: on a square large enough
  * that nearly all first tries fit, the means are near those of the plain distribution. */
 static void test_random_resized(void **state)
@@ -214,6 +242,7 @@ int main(void)
 		cmocka_unit_test(test_windows),
 		cmocka_unit_test(test_random_crops),
 		cmocka_unit_test(test_random_resized),
+		cmocka_unit_test(test_erasing),
 		cmocka_unit_test(test_real),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
