@@ -72,7 +72,7 @@ int sweeps_levels(struct sweeps *sweeps, const char *ops)
 	size_t n = strlen(ops ? ops : (ops = "decode")), used = 0;
 	*sweeps = (struct sweeps){ .n = 1, .levels = true, .points = 1 };
 	/* each prefix in full: at most as many as there are places for values */
-	sweep->text = malloc((n + 1) * TD_COUNT(sweep->values));
+	sweep->text = calloc(TD_COUNT(sweep->values), n + 1);
 	if (!sweep->text)
 		return refuse(ops, "out of memory");
 	sweep->name = "ops";

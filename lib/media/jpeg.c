@@ -382,6 +382,7 @@ int td_jpeg_build_index(struct td_jpeg *j, struct td_buf *out, const void *data,
 	j->index_out = out;
 	j->spacing = spacing;
 	r = guarded_run(j, data, len);
+	j->info = NULL;
 	if (r == 0)
 		return 0;
 	out->len = before;
