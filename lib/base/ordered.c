@@ -30,6 +30,7 @@ struct run {
 	uint64_t next_put, next_work, next_take;
 	uint64_t bytes;		 /* worked on and not yet put */
 	bool taking, putting;	 /* somebody is at it */
+	bool starved;		 /* nothing to take before the next put */
 	bool ended;		 /* no more takes */
 	int rc, take_rc;
 	struct tundish_error error, take_error;
@@ -66,7 +67,7 @@ static void put_one(struct run *run, struct td_pool *pool)
 		run->error = s->error;
 		run->ended = true;
 	}
-	run->putting = false;
+	run->putting = run->starved = false;
 	run->bytes -= s->bytes;
 	s->state = FREE;
 	run->next_put++;
@@ -105,20 +106,30 @@ static void work_one(struct run *run, struct td_pool *pool, unsigned worker)
 
 static bool can_take(const struct run *run)
 {
-	return !run->taking && !run->ended && run->next_take - run->next_put < run->n_slots;
+	return !run->taking && !run->starved && !run->ended && run->next_take - run->next_put < run->n_slots;
 }
 
 static void take_one(struct run *run, struct td_pool *pool)
 {
 	struct slot *s = slot_of(run, run->next_take);
+	uint64_t bytes = 0, put_before = run->next_put;
 	run->taking = true;
 	td_pool_unlock(pool);
-	uint64_t bytes = 0, start = td_now_ns();
+	uint64_t start = td_now_ns();
 	int rc = run->loop->take(run->ctx, s->job, &bytes, &run->take_error);
 	uint64_t took = td_now_ns() - start;
 	td_pool_lock(pool);
 	run->taking = false;
 	run->stats.take_ns += took;
+	if (rc == TD_TAKE_LATER) {
+		/* a put that ended meanwhile may have made a job; with none under way nobody will */
+		if (run->next_put != put_before)
+			return;
+		run->starved = run->next_put < run->next_take;
+		if (run->starved)
+			return;
+		rc = 0;
+	}
 	if (rc > 0) {
 		s->state = TAKEN;
 		s->bytes = bytes;

@@ -53,12 +53,17 @@ void td_pool_join(struct td_pool *pool, uint64_t *ret_idle_ns);
  * The first error in order ends the loop: results before it are put, those
  * behind it are dropped. So what comes out does not depend on the threads.
  */
+#define TD_TAKE_LATER 2
+
 struct td_ordered {
 	size_t job_bytes;    /* size of one job slot; zeroed once, then reused: buffers can stay */
 	unsigned threads;    /* of td_threads() */
 	unsigned slots;	     /* jobs in flight; 0: 4 + 4 * threads */
 	uint64_t max_bytes;  /* of the jobs in flight; 0: no bound */
-	/* 1: a job, and in *ret_bytes what it will hold; 0: the end; negative: error */
+	/* 1: a job, and in *ret_bytes what it will hold; 0: the end; negative: error;
+	 * TD_TAKE_LATER: none now, ask again after the next put. So a put may make more
+	 * jobs, to be worked on by the same threads: take and put then share a lock of
+	 * the caller's. */
 	int (*take)(void *ctx, void *job, uint64_t *ret_bytes, struct tundish_error *e);
 	int (*work)(void *ctx, void *job, unsigned worker, struct tundish_error *e);
 	int (*put)(void *ctx, void *job, struct tundish_error *e);

@@ -175,6 +175,66 @@ static void test_table(void **state)
 	td_buf_free(&out);
 }
 
+/* Numbers are taken; each put of an even one makes two more jobs, which put themselves. */
+struct breeder {
+	pthread_mutex_t lock;
+	unsigned next, made, given, out[64], n_out;
+};
+
+static int breed_take(void *ctx, void *job, uint64_t *ret_bytes, struct tundish_error *e)
+{
+	(void)e;
+	struct breeder *b = ctx;
+	int rc = 1;
+	*ret_bytes = 1;
+	pthread_mutex_lock(&b->lock);
+	if (b->given < b->made)
+		*(unsigned *)job = 100 + b->given++;
+	else if (b->next < 10)
+		*(unsigned *)job = b->next++;
+	else
+		rc = b->n_out == 20 ? 0 : TD_TAKE_LATER;
+	pthread_mutex_unlock(&b->lock);
+	return rc;
+}
+
+static int breed_work(void *ctx, void *job, unsigned worker, struct tundish_error *e)
+{
+	(void)ctx;
+	(void)job;
+	(void)worker;
+	(void)e;
+	td_stall();
+	return 0;
+}
+
+static int breed_put(void *ctx, void *job, struct tundish_error *e)
+{
+	(void)e;
+	struct breeder *b = ctx;
+	unsigned value = *(unsigned *)job;
+	pthread_mutex_lock(&b->lock);
+	b->out[b->n_out++] = value;
+	b->made += value < 100 && value % 2 == 0 ? 2 : 0;
+	pthread_mutex_unlock(&b->lock);
+	return 0;
+}
+
+static void test_ordered_later(void **state)
+{
+	(void)state;
+	for (unsigned threads = 1; threads < 20; threads += 3) {
+		struct breeder b = { .lock = PTHREAD_MUTEX_INITIALIZER };
+		const struct td_ordered loop = { .job_bytes = sizeof(unsigned), .threads = threads,
+			.slots = 3, .take = breed_take, .work = breed_work, .put = breed_put };
+		assert_int_equal(td_ordered_run(&loop, &b, NULL, NULL), 0);
+		assert_int_equal(b.n_out, 20);
+		unsigned plain = 0, bred = 100;
+		for (unsigned i = 0; i < 20; i++)
+			assert_int_equal(b.out[i], b.out[i] < 100 ? plain++ : bred++);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -182,6 +242,7 @@ int main(void)
 		cmocka_unit_test(test_philox),
 		cmocka_unit_test(test_escape),
 		cmocka_unit_test(test_ordered),
+		cmocka_unit_test(test_ordered_later),
 		cmocka_unit_test(test_held),
 		cmocka_unit_test(test_map),
 		cmocka_unit_test(test_table),
