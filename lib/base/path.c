@@ -144,7 +144,7 @@ struct walk {
 	struct tundish_error *e;
 };
 
-static int report(struct walk *w, enum td_walk_what what, unsigned depth, uint64_t bytes)
+static int report(struct walk *w, enum td_walk_what what, unsigned depth, const struct stat *st)
 {
 	const char *path = (const char *)w->path.data;
 	const struct td_walk_entry entry = {
@@ -152,7 +152,8 @@ static int report(struct walk *w, enum td_walk_what what, unsigned depth, uint64
 		.name = path + w->root_len,
 		.depth = depth,
 		.what = what,
-		.bytes = bytes,
+		.bytes = st ? (uint64_t)st->st_size : 0,
+		.changed_ns = st ? (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec : 0,
 	};
 	return w->visit(w->ctx, &entry, w->e);
 }
@@ -173,14 +174,14 @@ static int walk_entry(struct walk *w, const struct level *level, int folder, con
 {
 	struct stat st;
 	if (fstatat(folder, base, &st, 0) != 0)
-		return report(w, TD_WALK_BROKEN, depth, 0);
+		return report(w, TD_WALK_BROKEN, depth, NULL);
 	if (S_ISREG(st.st_mode))
-		return report(w, TD_WALK_FILE, depth, (uint64_t)st.st_size);
+		return report(w, TD_WALK_FILE, depth, &st);
 	if (!S_ISDIR(st.st_mode))
-		return report(w, TD_WALK_OTHER, depth, 0);
+		return report(w, TD_WALK_OTHER, depth, NULL);
 	if (is_loop(level, &st))
-		return report(w, TD_WALK_LOOP, depth, 0);
-	int rc = report(w, TD_WALK_FOLDER, depth, 0);
+		return report(w, TD_WALK_LOOP, depth, NULL);
+	int rc = report(w, TD_WALK_FOLDER, depth, NULL);
 	return rc ? TD_MIN(rc, 0) : walk_folder(w, level, &st, depth + 1);
 }
 
@@ -205,7 +206,7 @@ static int walk_folder(struct walk *w, const struct level *up, const struct stat
 			return td_err_memory(w->e);
 		if (depth == 0)
 			return td_err_errno(w->e, error, "%s", TD_ESC((const char *)w->path.data));
-		return TD_MIN(report(w, TD_WALK_UNREADABLE, depth - 1, 0), 0);
+		return TD_MIN(report(w, TD_WALK_UNREADABLE, depth - 1, NULL), 0);
 	}
 	bool slash = len > 0 && w->path.data[len - 1] == '/';
 	for (size_t i = 0; rc >= 0 && i < names.n; i++) {

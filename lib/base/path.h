@@ -44,6 +44,7 @@ struct td_walk_entry {
 	unsigned depth;	  /* 0 directly in the root */
 	enum td_walk_what what;
 	uint64_t bytes;	  /* of a file */
+	int64_t changed_ns; /* of a file: when, since 1970 */
 };
 
 /* 0: go on; 1: go on, but not into this folder; negative: stop with that. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/crc32c.h"
 #include "base/err.h"
 #include "base/thread.h"
 #include "media/image.h"
@@ -125,7 +126,9 @@ static int fill_items(struct convert *c, struct tundish_error *e)
 	p->item_class = p->classes.n ? malloc((l->n + 1) * sizeof *p->item_class) : NULL;
 	if (!p->item_bytes || (p->classes.n && !p->item_class))
 		return td_err_memory(e);
+	p->inputs = l->files;
 	for (size_t i = 0; i < l->n; i++) {
+		p->inputs = td_crc32c(p->inputs, &l->items[i].class, sizeof l->items[i].class);
 		p->item_bytes[i] = l->items[i].bytes + EXAMPLE_EXTRA + strlen(td_item_name(l, &l->items[i]));
 		if (p->item_class)
 			p->item_class[i] = l->items[i].class;

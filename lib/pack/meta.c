@@ -238,11 +238,14 @@ static json_t *options_json(const struct td_pack *p)
 	return o;
 }
 
-char *td_meta_options(const struct td_pack *p)
+char *td_meta_identity(const struct td_pack *p)
 {
 	json_t *o = options_json(p);
 	json_object_set_new(o, "command", json_string(p->command));
+	json_object_set_new(o, "version", json_string(tundish_version()));
 	json_object_set_new(o, "seed", json_sprintf("%" PRIu64, p->o->seed));
+	json_object_set_new(o, "items", count(p->plan.n));
+	json_object_set_new(o, "inputs", count(p->inputs));
 	char *line = json_dumps(o, JSON_COMPACT);
 	json_decref(o);
 	return line;
@@ -307,23 +310,80 @@ static bool classes_list(struct td_buf *out, const struct td_pack *p)
 	return ok && td_buf_printf(out, "\n ],\n");
 }
 
+static json_t *fault_json(const struct td_bad_note *note)
+{
+	json_t *o = json_object();
+	json_object_set_new(o, "name", text(note->name));
+	if (note->line >= 0)
+		json_object_set_new(o, "line", json_integer(note->line));
+	if (note->record >= 0)
+		json_object_set_new(o, "record", json_integer(note->record));
+	if (note->offset >= 0)
+		json_object_set_new(o, "offset", json_integer(note->offset));
+	json_object_set_new(o, "reason", text(note->reason));
+	return o;
+}
+
 static bool faults_list(struct td_buf *out, const struct td_bad *bad)
 {
 	bool ok = td_buf_printf(out, " \"faults\": [");
-	for (size_t i = 0; ok && i < bad->n_notes; i++) {
-		const struct td_bad_note *note = &bad->notes[i];
-		json_t *o = json_object();
-		json_object_set_new(o, "name", text(note->name));
-		if (note->line >= 0)
-			json_object_set_new(o, "line", json_integer(note->line));
-		if (note->record >= 0)
-			json_object_set_new(o, "record", json_integer(note->record));
-		if (note->offset >= 0)
-			json_object_set_new(o, "offset", json_integer(note->offset));
-		json_object_set_new(o, "reason", text(note->reason));
-		ok = element(out, i == 0, o, NULL);
-	}
+	for (size_t i = 0; ok && i < bad->n_notes; i++)
+		ok = element(out, i == 0, fault_json(&bad->notes[i]), NULL);
 	return ok && td_buf_printf(out, "%s],\n", bad->n_notes ? "\n " : "");
+}
+
+char *td_meta_faults(const struct td_bad *bad, size_t first)
+{
+	json_t *list = json_array();
+	for (size_t i = first; i < bad->n_notes; i++) {
+		json_t *o = fault_json(&bad->notes[i]);
+		json_object_set_new(o, "code", json_integer(bad->notes[i].code));
+		json_array_append_new(list, o);
+	}
+	char *dumped = json_dumps(list, JSON_COMPACT);
+	json_decref(list);
+	return dumped;
+}
+
+static int64_t number_or(const json_t *o, const char *key, int64_t other)
+{
+	const json_t *value = json_object_get(o, key);
+	return json_is_integer(value) ? json_integer_value(value) : other;
+}
+
+static int retell_faults(struct td_pack *p, const struct td_set_shard *shard, struct tundish_error *e)
+{
+	json_t *list = shard->faults ? json_loads(shard->faults, 0, NULL) : NULL, *o;
+	uint64_t before = p->bad.count;
+	size_t i;
+	int rc = 0;
+	json_array_foreach(list, i, o) {
+		const char *name = json_string_value(json_object_get(o, "name"));
+		const char *reason = json_string_value(json_object_get(o, "reason"));
+		struct td_place at = { .path = name, .record = number_or(o, "record", -1),
+			.line = number_or(o, "line", -1), .offset = number_or(o, "offset", -1) };
+		if (rc == 0 && name && reason)
+			rc = td_bad_item(&p->bad, (int)number_or(o, "code", TUNDISH_E_CORRUPT), at, name, reason, e);
+	}
+	json_decref(list);
+	/* those past the notes that are kept are only counted */
+	if (rc == 0)
+		p->bad.count = before + shard->bad;
+	return rc;
+}
+
+int td_meta_retell(struct td_pack *p, const struct td_set_shard *shard, uint64_t *class_counts,
+    struct tundish_error *e)
+{
+	json_t *list = shard->classes ? json_loads(shard->classes, 0, NULL) : NULL, *pair;
+	size_t i;
+	json_array_foreach(list, i, pair) {
+		int64_t class = json_integer_value(json_array_get(pair, 0));
+		if (class >= 0 && (uint64_t)class < p->classes.n)
+			class_counts[class] += (uint64_t)json_integer_value(json_array_get(pair, 1));
+	}
+	json_decref(list);
+	return retell_faults(p, shard, e);
 }
 
 static int write_own(struct td_pack *p, json_t *files, struct tundish_error *e)

@@ -48,6 +48,8 @@ struct td_pack {
 	    struct tundish_error *e);
 	void *ctx;
 
+	uint32_t inputs; /* a checksum of names, sizes, times and classes: has anything changed? */
+	char *identity;
 	struct td_set set;
 	uint64_t written, payload_bytes, file_bytes;
 	uint64_t *class_counts; /* written, split * classes.n + class */
@@ -69,7 +71,12 @@ bool td_pack_feature(struct td_pack *p, const char *key, enum td_feature_type ty
 
 /* dataset_info.json, features.json, LABEL.labels.txt, tundish.json, into the set. */
 int td_meta_write(struct td_pack *p, struct tundish_error *e);
-/* The options that the bytes of the set depend on, as one line of JSON; to be freed. */
-char *td_meta_options(const struct td_pack *p);
+/* All that the bytes of the set depend on, as one line of JSON; to be freed. */
+char *td_meta_identity(const struct td_pack *p);
+/* The notes from `first` on as JSON, to be freed; and the other way: counts and tells
+ * again what a whole shard says of its classes and faults. */
+char *td_meta_faults(const struct td_bad *bad, size_t first);
+int td_meta_retell(struct td_pack *p, const struct td_set_shard *shard, uint64_t *class_counts,
+    struct tundish_error *e);
 /* The summary for people. */
 bool td_summary(struct td_buf *out, const struct td_pack *p) td_must_check;

@@ -21,18 +21,29 @@ struct td_set_shard {
 	uint64_t records, payload_bytes, bytes;
 	uint32_t crc;	/* CRC-32C of the file */
 	char *file;	/* final name without the folder */
-	char *classes;	/* "[[CLASS,RECORDS],...]" of those it holds */
+	uint64_t bad;	/* items that were to go here */
+	char *classes;	/* JSON: [[CLASS,RECORDS],...] of those it holds; NULL without classes */
+	char *faults;	/* JSON: what was bad; NULL: nothing */
 	bool whole;
 };
 
 #define TD_SET_META 8
 
-struct td_set {
-	struct td_output out;
+/* How a set is written. The strings stay the caller's and in use. */
+struct td_set_options {
+	const struct td_output *out;
 	const struct td_plan *plan;
 	const char *template;
 	bool with_count;
+	bool indexed;	     /* write index/SHARD.idx: not compressed */
+	bool resume;
+	const char *identity;/* JSON object: all that the bytes depend on */
+};
+
+struct td_set {
+	struct td_set_options o;
 	struct td_set_shard *shards; /* as many as the plan has */
+	size_t n_resumed;	     /* these first ones are whole already */
 	size_t current;		     /* being written; n_shards when none is */
 	struct td_buf index_text;
 	int journal;		     /* descriptor, -1 without one */
@@ -48,16 +59,28 @@ struct td_set {
 /* Says whether the set may be written here, before anything is read: EXISTS when a
  * finished one is there and not to be overwritten, USAGE for a bad name. */
 int td_set_check(const struct td_output *out, bool overwrite, struct tundish_error *e);
-/* Makes the folder and the journal and clears a dead run's files. `out` and `plan`
- * are the caller's and stay in use. EXISTS when another run is at it. */
-int td_set_begin(struct td_set *s, const struct td_output *out, const struct td_plan *plan,
-    const char *template, bool with_count, struct tundish_error *e);
-/* Appends whole frames to shard i, shards in ascending order. sizes[] are the frames'. */
-int td_set_append(struct td_set *s, size_t i, const void *frames, size_t bytes, const uint64_t *sizes,
-    size_t n, struct tundish_error *e);
+/* Makes the folder and the journal, and clears a dead run's files, but for the whole
+ * shards that are to be resumed. EXISTS when another run is at it, USAGE when what is
+ * to be resumed was made of other things, naming the difference. */
+int td_set_begin(struct td_set *s, const struct td_set_options *options, struct tundish_error *e);
+
+/* What goes into a shard at a time. */
+struct td_set_piece {
+	const void *data;
+	size_t bytes;
+	uint64_t records, payload_bytes;
+	const uint64_t *sizes; /* of the frames; NULL: not indexed */
+};
+/* Appends to shard i, shards in ascending order. */
+int td_set_append(struct td_set *s, size_t i, const struct td_set_piece *piece, struct tundish_error *e);
+
+struct td_set_facts {
+	uint64_t bad;
+	char *classes, *faults;
+};
 /* Ends shard i (opened here where nothing was appended): synced and in the journal. Takes
- * `classes`, which may be NULL. */
-int td_set_end(struct td_set *s, size_t i, char *classes, struct tundish_error *e);
+ * the facts' strings. */
+int td_set_end(struct td_set *s, size_t i, struct td_set_facts *facts, struct tundish_error *e);
 /* All are whole: the final names are known from here on. */
 int td_set_settle(struct td_set *s, struct tundish_error *e);
 /* Writes a file that goes with the set, under its temporary name; tundish.json last. */
@@ -66,5 +89,21 @@ int td_set_meta(struct td_set *s, const char *name, const void *data, size_t byt
 /* Removes the files of the set that is replaced, its tundish.json first, then gives all
  * their final names. */
 int td_set_commit(struct td_set *s, struct tundish_error *e);
-/* Frees. What td_set_commit() has not finished is removed. */
-void td_set_close(struct td_set *s);
+/* Shards that can be resumed if td_set_close() keeps them. */
+size_t td_set_whole(const struct td_set *s);
+/* Frees. What td_set_commit() has not finished is removed, but for whole shards with `keep`. */
+void td_set_close(struct td_set *s, bool keep);
+
+/* The lines of a journal: in journal.c. */
+int td_journal_open(struct td_set *s, struct tundish_error *e);
+int td_journal_file(struct td_set *s, const char *file, struct tundish_error *e);
+int td_journal_shard(struct td_set *s, size_t i, struct tundish_error *e);
+/* Takes over whole shards and removes all else that a dead run has left. */
+int td_journal_resume(struct td_set *s, struct tundish_error *e);
+void td_journal_clear(struct td_set *s);
+int td_journal_start(struct td_set *s, struct tundish_error *e);
+
+/* Removes a file of the set by its base name, in a pattern with one %s; names with a slash
+ * are none of ours. */
+void td_set_remove(const struct td_set *s, const char *fmt, const char *name);
+bool td_set_has(const struct td_output *out, const char *name);

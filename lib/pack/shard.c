@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/crc32c.h"
 #include "base/err.h"
 #include "base/infile.h"
 #include "base/path.h"
@@ -199,9 +200,27 @@ static int cut_records(struct shard *s, struct tundish_error *e)
 	return 0;
 }
 
+static uint32_t checksum_inputs(const struct shard *s)
+{
+	uint32_t crc = 0;
+	struct stat st;
+	for (size_t i = 0; i < s->paths.n; i++) {
+		const char *name = td_path_base(s->paths.paths[i]);
+		crc = td_crc32c(crc, name, strlen(name) + 1);
+		if (stat(s->paths.paths[i], &st) == 0) {
+			crc = td_crc32c(crc, &st.st_size, sizeof st.st_size);
+			crc = td_crc32c(crc, &st.st_mtim, sizeof st.st_mtim);
+		}
+	}
+	for (size_t i = 0; i < s->scan.n; i++)
+		crc = td_crc32c(crc, &s->scan.records[i].bytes, sizeof s->scan.records[i].bytes);
+	return crc;
+}
+
 static int fill_items(struct shard *s, struct tundish_error *e)
 {
 	struct td_pack *p = &s->p;
+	p->inputs = checksum_inputs(s);
 	p->item_bytes = malloc((s->scan.n + 1) * sizeof *p->item_bytes);
 	p->item_class = p->classes.n ? malloc((s->scan.n + 1) * sizeof *p->item_class) : NULL;
 	if (!p->item_bytes || (p->classes.n && !p->item_class))

@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-static int keep_note(struct td_bad *bad, struct td_place at, const char *name, const char *reason,
+static int keep_note(struct td_bad *bad, int code, struct td_place at, const char *name, const char *reason,
     struct tundish_error *e)
 {
 	if (bad->n_notes == TD_BAD_NOTES)
@@ -17,6 +17,7 @@ static int keep_note(struct td_bad *bad, struct td_place at, const char *name, c
 	if (!td_grow(&bad->notes, &bad->cap, bad->n_notes, sizeof *bad->notes))
 		return td_err_memory(e);
 	const struct td_bad_note note = {
+		.code = code,
 		.name = strdup(name),
 		.line = at.line,
 		.record = at.record,
@@ -34,7 +35,7 @@ int td_bad_item(struct td_bad *bad, int code, struct td_place at, const char *na
 		return td_err_at(e, code, at, "%s", reason);
 	bad->count++;
 	td_fault(bad->listener, code, at, 0, "%s", reason);
-	int rc = keep_note(bad, at, name, reason, e);
+	int rc = keep_note(bad, code, at, name, reason, e);
 	return rc ? rc : td_bad_check(bad, e);
 }
 
@@ -49,7 +50,7 @@ int td_bad_fault(struct td_bad *bad, const struct tundish_fault *fault, const ch
 	bad->count++;
 	if (bad->listener && bad->listener->fault)
 		bad->listener->fault(bad->listener->data, fault);
-	int rc = keep_note(bad, at, name, fault->reason, e);
+	int rc = keep_note(bad, fault->code, at, name, fault->reason, e);
 	return rc ? rc : td_bad_check(bad, e);
 }
 

@@ -5,6 +5,7 @@
 
 /* What tundish.json says of one. */
 struct td_bad_note {
+	int code;
 	char *name;   /* below its source */
 	int64_t line; /* of a list, or -1 */
 	int64_t record, offset;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "assign.h"
+#include "base/crc32c.h"
 #include "base/err.h"
 #include "base/infile.h"
 #include "base/map.h"
@@ -100,10 +101,18 @@ static bool is_litter(const char *base)
 	    strcmp(base, "__MACOSX") == 0;
 }
 
+static void note_file(struct td_listing *l, const char *name, uint64_t bytes, int64_t changed_ns)
+{
+	l->looked_at++;
+	l->files = td_crc32c(l->files, name, strlen(name) + 1);
+	l->files = td_crc32c(l->files, &bytes, sizeof bytes);
+	l->files = td_crc32c(l->files, &changed_ns, sizeof changed_ns);
+}
+
 static int add_file(struct lister *w, const struct td_walk_entry *entry, struct tundish_error *e)
 {
 	int format = td_format_named(entry->name);
-	w->l->looked_at++;
+	note_file(w->l, entry->name, entry->bytes, entry->changed_ns);
 	const struct td_item item = {
 		.bytes = entry->bytes,
 		.class = -1,
@@ -176,17 +185,17 @@ static int walk_source(struct lister *w, const char *source, struct tundish_erro
 }
 
 /* A file that was named itself is an item, whatever it is. */
-static int add_source_file(struct lister *w, const char *source, uint64_t bytes, struct tundish_error *e)
+static int add_source_file(struct lister *w, const char *source, const struct stat *st, struct tundish_error *e)
 {
 	char *folder = td_path_folder(source);
-	const struct td_item item = { .bytes = bytes, .class = -1 };
+	const struct td_item item = { .bytes = (uint64_t)st->st_size, .class = -1 };
 	struct td_listing *l = w->l;
 	bool same = folder && l->n_roots && strcmp(l->roots[l->n_roots - 1].folder, folder) == 0 &&
 	    l->roots[l->n_roots - 1].skip == 0;
 	bool ok = folder && (same || td_listing_root(l, folder, 0)) &&
 	    td_listing_add(l, l->n_roots - 1, "", td_path_base(source), &item);
 	free(folder);
-	l->looked_at++;
+	note_file(l, td_path_base(source), item.bytes, (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec);
 	return ok ? 0 : td_err_memory(e);
 }
 
@@ -214,7 +223,7 @@ static int walk_sources(struct lister *w, struct tundish_error *e)
 		if (stat(source, &st) != 0)
 			return td_err_errno(e, errno, "%s", TD_ESC(source));
 		rc = S_ISDIR(st.st_mode) ? walk_source(w, source, e) :
-		    add_source_file(w, source, (uint64_t)st.st_size, e);
+		    add_source_file(w, source, &st, e);
 	}
 	if (rc == 0 && w->l->n >= UINT32_MAX)
 		rc = td_err(e, TUNDISH_E_LIMIT, "more than %" PRIu32 " items", UINT32_MAX - 1);

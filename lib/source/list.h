@@ -40,6 +40,7 @@ struct td_listing {
 	struct td_root *roots;
 	size_t n_roots, roots_cap;
 	struct td_classes classes; /* n is 0: records have no label */
+	uint32_t files;		   /* a checksum of the files' names, sizes and times */
 	uint64_t looked_at;	   /* files that were met, litter apart */
 	uint64_t found;		   /* items, good and bad, and what was left out */
 	uint64_t left_out;	   /* files that are no data, or that the table does not name */

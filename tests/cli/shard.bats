@@ -149,3 +149,12 @@ PY
 	run_split 3 shard nowhere -o out/p
 	same "$(ls -A)" ""
 }
+
+@test "51: --resume of a reshard" {
+	make_set
+	run_split 0 shard in -o want/p --shards 40
+	(ulimit -f 100 && trap '' XFSZ && run_split 3 shard in -o out/p --shards 40)
+	run_split 0 shard in -o out/p --shards 40 --resume
+	holds "$stderr" "shards were whole"
+	same "$(digest out)" "$(digest want)"
+}
