@@ -130,6 +130,28 @@ load lib.bash
 	same "$(tr -d '\r' <seen | tail -n 1)" 20
 }
 
+@test "case 106: standard input gives the result of the file, also gzip on a pipe" {
+	result() {
+		"$@" >out 2>err && code=0 || code=$?
+		echo "$code $(cat out) $(sed 's/^.*: record/record/' err)"
+	}
+	for file in "$SOURCE"/tests/golden/cases/{01,03,06,10,12,14,15}-*/*; do
+		case $file in *EXPECT | *.md | *.json) continue ;; esac
+		want=$(result tundish count --verify "$file" | sed "s|$file|-|")
+		same "$(result tundish count --verify - <"$file")" "$want"
+		same "$(cat "$file" | result tundish count --verify -)" "$want"
+		same "$(cat "$file" | result tundish count --verify /dev/stdin | sed 's|/dev/stdin|-|')" "$want"
+	done
+	records a.tfrecord 0 40
+	gzip -c a.tfrecord >a.gz
+	for input in a.tfrecord a.gz; do
+		same "$(cat $input | tundish count -)" 40
+		cat $input | tundish shard -q - -o - 2>/dev/null | cmp - a.tfrecord
+		cat $input | tundish inspect --schema - >schema
+		diff schema <(tundish inspect --schema a.tfrecord)
+	done
+}
+
 @test "convert and feed write to a pipe, and to standard input of another" {
 	tundish convert -q "$DATA/photos" -o - 2>/dev/null >stream
 	same "$(tundish convert -q "$DATA/photos" -o - 2>/dev/null | tundish count -)" "$(tundish count stream)"
