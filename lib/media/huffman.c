@@ -183,11 +183,19 @@ BODY bool ac_body(const struct td_huff_ac *t, struct td_bits *b, int16_t *block,
 {
 	unsigned k = 1;
 	while (k < 64) {
+		/* looked up before the refill: no step leaves less than 10 bits, and so only
+		 * the lookup itself holds up the next one */
+		uint64_t e = t->fast[b->buf >> (64 - TD_HUFF_BITS)];
 		refill(b);
-		uint64_t e = t->fast[b->buf >> (64 - TD_HUFF_BITS)], before = b->buf;
+		uint64_t before = b->buf;
 		if (td_unlikely(!(e & 255))) {
-			if (!slow_ac(&t->code, b, &k, keep ? block : NULL))
+			/* copies, so that the loop's own state stays in registers */
+			struct td_bits slow = *b;
+			unsigned place = k;
+			if (!slow_ac(&t->code, &slow, &place, keep ? block : NULL))
 				return false;
+			*b = slow;
+			k = place;
 			continue;
 		}
 		unsigned k1 = k + (e >> 8 & 255);
@@ -214,14 +222,17 @@ BODY bool ac_body(const struct td_huff_ac *t, struct td_bits *b, int16_t *block,
 BODY bool block_body(const struct td_huff_dc *dc, const struct td_huff_ac *ac, struct td_bits *b,
     int32_t *last_dc, int16_t *block, bool keep)
 {
-	refill(b);
 	uint32_t e = dc->fast[b->buf >> (64 - TD_HUFF_BITS)];
-	int32_t change;
-	if (td_likely(e & 255)) {
-		change = value(b->buf, e >> 8, e >> 16 & 255);
-		take(b, e);
-	} else if (!slow_dc(&dc->code, b, &change)) {
-		return false;
+	refill(b);
+	int32_t change = value(b->buf, e >> 8, e >> 16 & 255);
+	take(b, e);
+	if (td_unlikely(!(e & 255))) {
+		struct td_bits slow = *b;
+		int32_t found;
+		if (!slow_dc(&dc->code, &slow, &found))
+			return false;
+		*b = slow;
+		change = found;
 	}
 	*last_dc += change;
 	if (*last_dc != (int16_t)*last_dc || !ac_body(ac, b, block, keep))
