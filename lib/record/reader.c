@@ -23,6 +23,13 @@
 #define VAIN_BYTES ((uint64_t)256 << 20)
 #define VAIN_FACTOR 64
 
+/* A record where reading can start, so that others are near by. */
+#define MARK_EVERY 1024
+struct mark {
+	uint64_t number, offset;
+	uint64_t raw; /* of a gzip member */
+};
+
 struct tundish_reader {
 	struct td_input in;
 	struct tundish_reader_options o;
@@ -37,6 +44,11 @@ struct tundish_reader {
 	uint64_t vain;	      /* payload bytes whose checksum failed */
 	size_t chunk;	      /* what a walk reads at a time */
 	uint64_t stop;	      /* where the file ends for us; 0: where it ends */
+	struct td_index index;	/* from a side-car, for random access */
+	bool refused;		/* no TFRecord file at all */
+	bool marking;		/* random access was asked for */
+	struct mark *marks;	/* in order */
+	size_t n_marks, marks_cap;
 	struct tundish_error error; /* sticky */
 };
 
@@ -336,6 +348,105 @@ static int next_header(struct tundish_reader *r, uint64_t *ret_bytes, struct tun
 	}
 }
 
+/* ---- random access ---- */
+
+/* Of a good frame at here(). Marks are a help, no more: without memory it goes on. */
+static void note_mark(struct tundish_reader *r)
+{
+	if (!r->marking || (r->n_marks && r->number <= r->marks[r->n_marks - 1].number))
+		return;
+	const struct td_member *member = r->unpack ? td_unpack_member_at(r->unpack, offset(r)) : NULL;
+	if ((r->unpack ? !member : r->number % MARK_EVERY != 0) ||
+	    !td_grow(&r->marks, &r->marks_cap, r->n_marks, sizeof *r->marks))
+		return;
+	r->marks[r->n_marks++] = (struct mark){ r->number, offset(r), member ? member->raw : 0 };
+}
+
+static void jump(struct tundish_reader *r, struct mark to)
+{
+	if (r->unpack) {
+		td_unpack_restart(r->unpack, (struct td_member){ to.raw, to.offset });
+		r->broken = (struct td_break){ 0 };
+		td_window_forget(&r->w, to.offset);
+	} else if (to.offset >= r->w.base) {
+		td_window_skip_to(&r->w, to.offset);
+	} else {
+		td_window_forget(&r->w, to.offset);
+	}
+	r->number = to.number;
+}
+
+/* The last place noted that is not behind a record. */
+static struct mark mark_before(const struct tundish_reader *r, uint64_t number)
+{
+	size_t low = 0, high = r->n_marks;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (r->marks[middle].number <= number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? r->marks[low - 1] : (struct mark){ 0 };
+}
+
+/* Goes through frames up to a record, saying nothing of damage: 1 there, 0 not there. */
+static int pass_to(struct tundish_reader *r, uint64_t number, struct tundish_error *e)
+{
+	struct tundish_reader_options o = r->o;
+	uint64_t faults = r->faults, bytes;
+	int rc;
+	r->o.listener = (struct tundish_listener){ 0 };
+	r->o.on_error = TUNDISH_SKIP;
+	while ((rc = seekable(r) ? next_header(r, &bytes, e) : next_frame(r, false, &bytes, e)) == 1) {
+		if (r->number >= number)
+			break;
+		note_mark(r);
+		r->number++;
+		td_window_skip_to(&r->w, offset(r) + bytes + TD_FRAME_EXTRA);
+	}
+	r->o = o;
+	r->faults = faults;
+	return rc;
+}
+
+/* The first time: a side-car answers at once, else places are noted from now on. */
+static int begin_marking(struct tundish_reader *r, struct tundish_error *e)
+{
+	if (r->marking)
+		return 0;
+	r->marking = true;
+	if (r->unpack)
+		td_unpack_note_members(r->unpack);
+	return seekable(r) && !r->in.memory ?
+		   TD_MIN(td_index_sidecar(&r->index, r->path, &r->o.listener, e), 0) : 0;
+}
+
+static int seek_record(struct tundish_reader *r, uint64_t number, struct tundish_error *e)
+{
+	int rc = begin_marking(r, e);
+	if (rc < 0 || r->refused)
+		return rc;
+	if (r->index.from_sidecar) {
+		if (number < r->index.n)
+			jump(r, (struct mark){ number, r->index.entries[number].offset, 0 });
+		return number < r->index.n;
+	}
+	struct mark near = mark_before(r, number);
+	if (r->in.size == TD_SIZE_UNKNOWN && number < r->number)
+		return td_err(e, TUNDISH_E_UNSUPPORTED, "%s: a stream does not go back to record %"
+		    PRIu64, TD_ESC(r->path), number);
+	if (number < r->number || near.number > r->number)
+		jump(r, near);
+	rc = pass_to(r, number, e);
+	if (rc == 1 && r->number > number)
+		return td_err(e, TUNDISH_E_CORRUPT, "%s: record %" PRIu64 " is damaged",
+		    TD_ESC(r->path), number);
+	return rc;
+}
+
+/* ---- the public ways ---- */
+
 /* Errors stay: the same one again for each later call. */
 static int begin(struct tundish_reader *r, struct tundish_error *e)
 {
@@ -359,6 +470,7 @@ int tundish_reader_next(struct tundish_reader *r, struct tundish_record *ret_rec
 	rc = next_frame(r, r->o.crc == TUNDISH_CRC_FULL, &bytes, &r->error);
 	if (rc <= 0)
 		return finish(r, rc, ret_error);
+	note_mark(r);
 	*ret_record = (struct tundish_record){
 		.data = here(r) + TD_FRAME_HEADER,
 		.bytes = bytes,
@@ -367,6 +479,21 @@ int tundish_reader_next(struct tundish_reader *r, struct tundish_record *ret_rec
 	};
 	r->w.at += (size_t)bytes + TD_FRAME_EXTRA;
 	return 1;
+}
+
+int tundish_reader_seek(struct tundish_reader *reader, uint64_t number,
+    struct tundish_error *ret_error)
+{
+	struct tundish_error own = { 0 };
+	int rc = begin(reader, ret_error);
+	if (rc == 0)
+		rc = seek_record(reader, number, &own);
+	if (own.code && ret_error)
+		*ret_error = own;
+	/* a record that is damaged, or behind us in a stream, leaves the reader as it is */
+	if (own.code && rc != TUNDISH_E_CORRUPT && rc != TUNDISH_E_UNSUPPORTED)
+		reader->error = own;
+	return rc;
 }
 
 int td_reader_walk(struct tundish_reader *r, struct td_index_entry *ret, uint64_t *ret_number,
@@ -459,6 +586,7 @@ static bool ends_with(const char *s, const char *end)
 static int refuse(struct tundish_reader *r, const char *what, struct tundish_error *e)
 {
 	r->faults++;
+	r->refused = true;
 	if (r->o.on_error == TUNDISH_FAIL)
 		return td_err_at(e, TUNDISH_E_CORRUPT, TD_PLACE(r->path),
 		    "not a TFRecord file: %s", what);
@@ -597,6 +725,8 @@ void tundish_reader_close(struct tundish_reader *reader)
 		return;
 	td_input_close(&reader->in);
 	td_unpack_close(reader->unpack);
+	td_index_free(&reader->index);
+	free(reader->marks);
 	td_buf_free(&reader->raw.buf);
 	td_buf_free(&reader->w.buf);
 	free(reader->path);

@@ -12,6 +12,7 @@
 #include "snappy.h"
 
 #define CHUNK TD_WINDOW_MIN
+#define MEMBER_STEP ((uint64_t)256 << 10)
 /* Bytes that may be decompressed in vain before the search for the next piece goes
  * forward only: hostile files must not cost a square of their size. */
 #define VAIN_BYTES ((uint64_t)256 << 20)
@@ -28,7 +29,11 @@ struct td_unpack {
 	uint64_t start;	       /* of the member in raw */
 	uint64_t made;	       /* bytes of the member */
 	uint64_t vain;
+	uint64_t out;	       /* decompressed bytes in all */
 	struct inflate_state *inflate;
+	bool note;
+	struct td_member *members;
+	size_t n_members, members_cap;
 	/* snappy */
 	struct td_buf block;
 	size_t block_at;
@@ -112,6 +117,16 @@ static int pass_member(struct td_unpack *u, struct tundish_error *e)
 	return find_member(u, e);
 }
 
+/* Members are a help, no more: without memory for them it goes on. */
+static void note_member(struct td_unpack *u)
+{
+	const struct td_member *last = u->n_members ? u->members + u->n_members - 1 : NULL;
+	if (!u->note || (last && u->out < last->out + MEMBER_STEP) ||
+	    !td_grow(&u->members, &u->members_cap, u->n_members, sizeof *u->members))
+		return;
+	u->members[u->n_members++] = (struct td_member){ u->start, u->out };
+}
+
 /* 1: inside a member, 0: at the end or before a break, or negative. */
 static int enter_member(struct td_unpack *u, struct tundish_error *e)
 {
@@ -135,6 +150,7 @@ static int enter_member(struct td_unpack *u, struct tundish_error *e)
 	isal_inflate_init(u->inflate);
 	u->inflate->crc_flag = u->compression == TUNDISH_GZIP ? ISAL_GZIP : ISAL_ZLIB;
 	u->inside = u->any = true;
+	note_member(u);
 	return 1;
 }
 
@@ -305,6 +321,7 @@ void td_unpack_close(struct td_unpack *u)
 		return;
 	td_buf_free(&u->block);
 	free(u->inflate);
+	free(u->members);
 	free(u);
 }
 
@@ -317,7 +334,36 @@ ssize_t td_unpack_read(struct td_unpack *u, void *out, size_t bytes, struct td_b
 		*ret_break = u->broken;
 		u->broken = (struct td_break){ 0 };
 	}
+	u->out += n > 0 ? (uint64_t)n : 0;
 	return n;
+}
+
+void td_unpack_note_members(struct td_unpack *u)
+{
+	u->note = true;
+}
+
+const struct td_member *td_unpack_member_at(const struct td_unpack *u, uint64_t out)
+{
+	size_t low = 0, high = u->n_members;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (u->members[middle].out < out)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < u->n_members && u->members[low].out == out ? u->members + low : NULL;
+}
+
+void td_unpack_restart(struct td_unpack *u, struct td_member at)
+{
+	td_window_forget(u->raw, at.raw);
+	u->over = u->inside = false;
+	u->any = at.raw > 0;
+	u->broken = (struct td_break){ 0 };
+	u->block.len = u->block_at = 0;
+	u->out = at.out;
 }
 
 /* Decompresses a few bytes of the beginning. */

@@ -22,6 +22,19 @@ void td_unpack_close(struct td_unpack *u);
 ssize_t td_unpack_read(struct td_unpack *u, void *out, size_t bytes, struct td_break *ret_break,
     struct tundish_error *e);
 
+/* Where gzip members start: reading can begin at any of them. */
+struct td_member {
+	uint64_t raw; /* in the file */
+	uint64_t out; /* in what it decompresses to */
+};
+
+/* From here on members are noted, but of any 256 KiB of output one only. */
+void td_unpack_note_members(struct td_unpack *u);
+/* The member noted that starts where the decompressed bytes reach `out`; NULL. */
+const struct td_member *td_unpack_member_at(const struct td_unpack *u, uint64_t out);
+/* Starts again at a member of the raw window, which is over a regular file. */
+void td_unpack_restart(struct td_unpack *u, struct td_member at);
+
 /* Which compression the first bytes of a file tell: their first decompressed bytes
  * are a good frame's header, or they are gzip. TUNDISH_NONE when none fits. */
 int td_unpack_recognise(const uint8_t *data, size_t bytes);

@@ -320,6 +320,70 @@ static void test_round_trip(void **state)
 	}
 }
 
+/* Any record, in any order, of each compression and of damaged files. */
+static void test_seek(void **state)
+{
+	(void)state;
+	struct td_rng rng;
+	td_rng_at(&rng, 9, 0, 0, TD_RNG_SAMPLE);
+	for (int i = 0; i < 8; i++) {
+		struct set s;
+		struct tundish_reader_options o;
+		struct tundish_reader *r;
+		struct tundish_error e;
+		make(&s, &rng, 150, i % 4 == TUNDISH_GZIP ? 50000 : 4000, i % 4, 0);
+		bool damaged = i == 4;
+		size_t hit = 70;
+		if (damaged)
+			s.file.data[s.start[hit] + 8] ^= 1;
+		tundish_reader_options_init(&o);
+		o.compression = i % 4;
+		assert_int_equal(td_reader_open_memory(&r, s.file.data, s.file.len, 0, &o, &e), 0);
+		for (int j = 0; j < 200; j++) {
+			size_t number = td_rng_below(&rng, s.n + 3);
+			struct tundish_record record;
+			int rc = tundish_reader_seek(r, number, &e);
+			if (damaged && number == hit) {
+				assert_int_equal(rc, TUNDISH_E_CORRUPT);
+				assert_string_equal(e.text, "memory: record 70 is damaged");
+				number++;
+				rc = 1;
+			}
+			assert_int_equal(rc, number < s.n);
+			rc = tundish_reader_next(r, &record, &e);
+			assert_int_equal(rc, number < s.n);
+			if (rc == 0)
+				continue;
+			assert_int_equal(record.number, number);
+			struct td_buf data = { (uint8_t *)record.data, record.bytes, 0 };
+			assert_true(is_record(&s, number, &data));
+		}
+		tundish_reader_close(r);
+		free_set(&s);
+	}
+}
+
+static void test_seek_stream(void **state)
+{
+	(void)state;
+	struct td_rng rng;
+	struct set s;
+	struct tundish_reader *r;
+	struct tundish_record record;
+	struct tundish_error e;
+	td_rng_at(&rng, 10, 0, 0, TD_RNG_SAMPLE);
+	make(&s, &rng, 30, 1000, TUNDISH_GZIP, 0);
+	assert_int_equal(td_reader_open_memory(&r, s.file.data, s.file.len, 1, NULL, &e), 0);
+	assert_int_equal(tundish_reader_seek(r, 20, &e), 1);
+	assert_int_equal(tundish_reader_next(r, &record, &e), 1);
+	assert_int_equal(record.number, 20);
+	assert_int_equal(tundish_reader_seek(r, 5, &e), TUNDISH_E_UNSUPPORTED);
+	assert_int_equal(tundish_reader_next(r, &record, &e), 1);
+	assert_int_equal(record.number, 21);
+	tundish_reader_close(r);
+	free_set(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -329,6 +393,8 @@ int main(void)
 		cmocka_unit_test(test_zlib),
 		cmocka_unit_test(test_snappy),
 		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_seek),
+		cmocka_unit_test(test_seek_stream),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
