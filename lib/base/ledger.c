@@ -31,3 +31,37 @@ void td_ledger_give(struct td_ledger *l, uint64_t bytes)
 {
 	atomic_fetch_sub_explicit(&l->used, bytes, memory_order_relaxed);
 }
+
+void td_gate_init(struct td_gate *g, struct td_ledger *ledger)
+{
+	*g = (struct td_gate){ .ledger = ledger };
+	pthread_mutex_init(&g->lock, NULL);
+	pthread_cond_init(&g->left, NULL);
+}
+
+void td_gate_enter(struct td_gate *g, uint64_t bytes)
+{
+	pthread_mutex_lock(&g->lock);
+	bool fits;
+	while (!(fits = td_ledger_try(g->ledger, bytes)) && g->inside > 0)
+		td_wait(&g->left, &g->lock, &g->waits);
+	if (!fits)
+		td_ledger_take(g->ledger, bytes);
+	g->inside++;
+	pthread_mutex_unlock(&g->lock);
+}
+
+void td_gate_leave(struct td_gate *g, uint64_t bytes)
+{
+	pthread_mutex_lock(&g->lock);
+	td_ledger_give(g->ledger, bytes);
+	g->inside--;
+	pthread_cond_broadcast(&g->left);
+	pthread_mutex_unlock(&g->lock);
+}
+
+void td_gate_fini(struct td_gate *g)
+{
+	pthread_cond_destroy(&g->left);
+	pthread_mutex_destroy(&g->lock);
+}

@@ -230,6 +230,8 @@ TUNDISH_API int tundish_flow_open(struct tundish_flow **ret_flow,
 	f->recipe.max_pixels = o->max_pixels;
 	pthread_cond_init(&f->ready, NULL);
 	pthread_mutex_init(&f->talk, NULL);
+	td_gate_init(&f->gate, &f->ledger);
+	f->recipe.gate = &f->gate;
 	rc = open_flow(f, o, ret_error);
 	if (rc < 0) {
 		tundish_flow_close(f);
@@ -401,7 +403,7 @@ TUNDISH_API void tundish_flow_stats(struct tundish_flow *f, struct tundish_flow_
 		td_pool_unlock(f->pool);
 		td_pool_idle(f->pool, f->threads, &idle);
 		s.workers_wait_ns = idle.wait_ns;
-		s.waits = idle.waits + f->consumer.waits;
+		s.waits = idle.waits + f->consumer.waits + f->gate.waits.waits;
 		s.wakeups = idle.wakeups;
 		s.consumer_wait_ns = f->consumer.wait_ns;
 	}
@@ -467,5 +469,6 @@ TUNDISH_API void tundish_flow_close(struct tundish_flow *f)
 	free((char *)f->recipe.keys.label);
 	pthread_cond_destroy(&f->ready);
 	pthread_mutex_destroy(&f->talk);
+	td_gate_fini(&f->gate);
 	free(f);
 }

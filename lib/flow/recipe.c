@@ -73,6 +73,42 @@ static int apply_all(const struct td_recipe *r, struct td_picture *p, uint64_t e
 	return 0;
 }
 
+/* Pictures up to this stand outside of the ledger: a few MiB a thread. */
+#define SMALL_PICTURE ((uint64_t)8 << 20)
+
+/* What decoding takes at most: all pixels, and for some files all coefficients. */
+static uint64_t decode_bytes(const struct td_image_info *info)
+{
+	uint64_t pixels = (uint64_t)info->width * info->height;
+	return pixels * (info->progressive ? 10 : 4);
+}
+
+/* Gives back what only a large picture needed. */
+static void slim(struct td_desk *desk)
+{
+	struct td_decoder *fresh;
+	if (td_decoder_new(&fresh, NULL) == 0) {
+		td_decoder_free(desk->decoder);
+		desk->decoder = fresh;
+	}
+	td_scratch_free(&desk->scratch);
+	for (int i = 0; i < 2; i++)
+		td_buf_free(&desk->frames[i].buf);
+}
+
+static int make_picture(const struct td_recipe *r, struct td_picture *p, uint64_t epoch,
+    uint64_t position, void *out, bool *ret_differs)
+{
+	int rc = apply_all(r, p, epoch, position);
+	if (rc < 0)
+		return rc;
+	if (p->width != r->width || p->height != r->height) {
+		*ret_differs = true;
+		return td_err(p->e, TUNDISH_E_SCHEMA, "%ux%u", p->height, p->width);
+	}
+	return td_picture_finish(p, r->chain.dtype, r->chain.nchw, out);
+}
+
 int td_recipe_make(const struct td_recipe *r, struct td_desk *desk, const void *record,
     size_t bytes, uint64_t epoch, uint64_t position, void *out, int64_t *ret_label,
     bool *ret_differs, struct tundish_error *e)
@@ -90,15 +126,17 @@ int td_recipe_make(const struct td_recipe *r, struct td_desk *desk, const void *
 		return rc;
 	desk->parse_ns += td_now_ns() - start;
 	struct td_picture p;
+	uint64_t need = decode_bytes(&info);
+	bool large = r->gate && need > SMALL_PICTURE;
+	if (large)
+		td_gate_enter(r->gate, need);
 	td_picture_start(&p, desk, &info, file, len, e);
-	rc = apply_all(r, &p, epoch, position);
-	if (rc < 0)
-		return rc;
-	if (p.width != r->width || p.height != r->height) {
-		*ret_differs = true;
-		return td_err(e, TUNDISH_E_SCHEMA, "%ux%u", p.height, p.width);
+	rc = make_picture(r, &p, epoch, position, out, ret_differs);
+	if (large) {
+		slim(desk);
+		td_gate_leave(r->gate, need);
 	}
-	return td_picture_finish(&p, r->chain.dtype, r->chain.nchw, out);
+	return rc;
 }
 
 int td_recipe_measure(const struct td_recipe *r, struct td_desk *desk, const void *record,

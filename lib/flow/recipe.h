@@ -2,6 +2,7 @@
  * From a record to a row of the batch: parse, decode, augment. */
 #pragma once
 #include "base/err.h"
+#include "base/ledger.h"
 #include "picture.h"
 #include "record/sample.h"
 
@@ -10,6 +11,7 @@ struct td_recipe {
 	struct td_chain chain;
 	struct td_keys keys;	/* the names that this set uses; NULL: it has none of it */
 	uint64_t seed, max_pixels;
+	struct td_gate *gate;	/* for pictures that take much memory to decode; or NULL */
 	uint32_t width, height; /* of a row's picture; 0 until known */
 	size_t row_bytes;	/* of a row's picture */
 	char first[TD_ESC_MAX + 96]; /* the picture that gave the size, where one did */
