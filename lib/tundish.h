@@ -520,6 +520,7 @@ struct tundish_flow_options {
 	int uneven;	      /* enum tundish_uneven; ERROR */
 	const char *start;    /* go on where a cursor says; NULL: at the start */
 	struct tundish_allocator allocator; /* of the images; needs to live until close */
+	const char *cache;    /* "memory:decoded", "memory:ops", "memory:raw"; NULL: none */
 };
 
 /* A batch, borrowed from the flow until tundish_flow_release(). */

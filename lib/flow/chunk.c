@@ -117,13 +117,16 @@ int td_chunk_read(struct td_chunk *chunk, const struct td_records *set, struct t
 {
 	uint64_t bytes = 0;
 	for (unsigned i = 0; i < chunk->n; i++)
-		bytes += chunk->items[i].spot.entry.bytes;
+		bytes += chunk->items[i].kept ? 0 : chunk->items[i].spot.entry.bytes;
 	if (!td_buf_fit(&chunk->buf, bytes))
 		return td_err_memory(e);
 	uint8_t *out = chunk->buf.data;
 	for (unsigned i = 0, n; i < chunk->n; i += n) {
 		uint64_t run = chunk->items[i].spot.entry.bytes;
-		for (n = 1; i + n < chunk->n &&
+		n = 1;
+		if (chunk->items[i].kept)
+			continue;
+		for (; i + n < chunk->n && !chunk->items[i + n].kept &&
 		     behind(&chunk->items[i + n - 1].spot, &chunk->items[i + n].spot);
 		     n++)
 			run += chunk->items[i + n].spot.entry.bytes;

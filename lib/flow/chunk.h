@@ -2,6 +2,7 @@
  * Records on their way from the files to the work, a few at a time. */
 #pragma once
 #include "base/buf.h"
+#include "cache.h"
 #include "files.h"
 #include "records.h"
 
@@ -25,7 +26,9 @@ struct td_item {
 	struct td_slot *slot;
 	unsigned row;
 	uint64_t epoch, position; /* the global one, of which draws are a function */
+	uint64_t record;	  /* in the set */
 	struct td_spot spot;
+	const struct td_cached *kept; /* what the cache has of it: then it is not read */
 	const uint8_t *data;	  /* the payload, in the chunk's buffer */
 	uint64_t bytes;
 	struct td_note *note;	  /* it could not be read, or made */

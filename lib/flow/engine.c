@@ -143,9 +143,12 @@ static int find_record(struct tundish_flow *f, struct td_item *item)
 	uint64_t record, j = item->slot->batch % f->share.batches * f->share.batch + item->row;
 	item->position = td_share_global(&f->share, j);
 	int rc = td_order_at(f->order, item->epoch, item->position % f->share.records, &record);
-	if (rc == 0)
-		item->spot = td_records_spot(&f->set, record);
-	return rc;
+	if (rc < 0)
+		return rc;
+	item->record = record;
+	item->spot = td_records_spot(&f->set, record);
+	item->kept = td_cache_get(&f->cache, record);
+	return 0;
 }
 
 /* Fills a chunk with the next positions, as far as the ledger allows; one record may
@@ -159,7 +162,7 @@ static void claim(struct tundish_flow *f, struct td_chunk *c)
 			td_engine_fail(f, td_err_memory(&f->error), &f->error);
 			return;
 		}
-		uint64_t bytes = item.spot.entry.bytes;
+		uint64_t bytes = item.kept ? 0 : item.spot.entry.bytes;
 		if (c->n > 0 && c->bytes + bytes > f->chunk_keep)
 			return;
 		if (!td_ledger_try(&f->ledger, bytes)) {

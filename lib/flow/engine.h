@@ -127,6 +127,7 @@ struct tundish_flow {
 	int rc;			     /* sticky */
 	struct tundish_error error;
 	struct td_ledger ledger;
+	struct td_cache cache;
 	struct td_gate gate;
 	struct td_wait_stats consumer;
 	uint64_t records, batches, bad; /* handed out and told; the consumer's alone */

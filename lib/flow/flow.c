@@ -137,12 +137,28 @@ static int plan_order(struct tundish_flow *f, const struct tundish_flow_options 
 	return rc;
 }
 
+static int plan_cache(struct tundish_flow *f, enum td_cache_kind kind, uint64_t limit,
+    struct tundish_error *e)
+{
+	struct td_recipe *r = &f->recipe;
+	if (kind == TD_CACHE_NONE)
+		return 0;
+	if (f->set.stream)
+		return td_err(e, TUNDISH_E_USAGE, "a cache needs records that can be found by position, "
+		    "not compressed files or a stream");
+	while (kind == TD_CACHE_OPS && r->cut < r->chain.n && !td_op_random(&r->chain.ops[r->cut]))
+		r->cut++;
+	r->cache = &f->cache;
+	return td_cache_open(&f->cache, kind, f->set.records, limit, &f->ledger, e);
+}
+
 /* How many batches and records may be in memory. */
 static void plan_memory(struct tundish_flow *f, const struct tundish_flow_options *o)
 {
 	uint64_t memory = td_memory(o->memory);
 	uint64_t batch = TD_MAX(f->recipe.row_bytes * f->share.batch, (size_t)1);
-	uint64_t fit = TD_MAX(memory / 2 / batch, 2u);
+	/* half of it, or with a cache, which takes a half, a quarter */
+	uint64_t fit = TD_MAX(memory / (f->cache.entries ? 4 : 2) / batch, 2u);
 	uint64_t mean = f->set.stream ? SMALL_RECORD : f->set.bytes / f->set.first[f->set.files.n];
 	f->prefetch = o->prefetch ? o->prefetch : (unsigned)TD_MIN(fit, PREFETCH_MOST);
 	f->most_slots = f->n_ring = f->prefetch + 1;
@@ -185,13 +201,18 @@ static int open_flow(struct tundish_flow *f, const struct tundish_flow_options *
 {
 	struct td_order_spec spec = { 0 };
 	struct td_keys asked = { o->image_key, o->label_key };
+	enum td_cache_kind kind;
 	int rc = td_chain_parse(&f->recipe.chain, o->ops, e);
 	if (rc == 0)
 		rc = td_order_parse(&spec, o->shuffle, e);
 	if (rc == 0)
+		rc = td_cache_parse(&kind, o->cache, e);
+	if (rc == 0)
 		rc = td_records_open(&f->set, o, e);
 	if (rc == 0)
 		rc = plan_order(f, o, &spec, e);
+	if (rc == 0)
+		rc = plan_cache(f, kind, td_memory(o->memory) / 2, e);
 	if (rc == 0)
 		rc = make_hands(f, e);
 	if (rc == 0 && !f->set.stream)
@@ -465,6 +486,7 @@ TUNDISH_API void tundish_flow_close(struct tundish_flow *f)
 	td_files_free(f->files);
 	td_order_close(f->order);
 	td_records_close(&f->set);
+	td_cache_close(&f->cache);
 	free((char *)f->recipe.keys.image);
 	free((char *)f->recipe.keys.label);
 	pthread_cond_destroy(&f->ready);

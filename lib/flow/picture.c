@@ -22,6 +22,16 @@ void td_picture_start(struct td_picture *p, struct td_desk *desk, const struct t
 	clean_sheet(p, info->width, info->height);
 }
 
+void td_picture_start_kept(struct td_picture *p, struct td_desk *desk, const void *pixels,
+    struct td_size size, bool floats, struct tundish_error *e)
+{
+	*p = (struct td_picture){
+		.desk = desk, .e = e, .pixels = pixels, .kept = size, .kept_floats = floats,
+		.floats = floats, .at = -1
+	};
+	clean_sheet(p, size.width, size.height);
+}
+
 int td_picture_crop(struct td_picture *p, struct td_window w)
 {
 	if (p->resized) {
@@ -73,6 +83,26 @@ void td_picture_scale(struct td_picture *p, const double scale[3], const double 
 	p->scaled = p->floats = true;
 }
 
+/* The window of pixels that lie in memory. */
+static struct td_pixels view(const struct td_picture *p)
+{
+	bool kept = p->at < 0;
+	const struct td_frame *f = kept ? NULL : &p->desk->frames[p->at];
+	size_t row = (size_t)(kept ? p->kept.width : f->width) * 3;
+	bool floats = kept ? p->kept_floats : f->floats;
+	size_t bytes = floats ? sizeof(float) : 1;
+	return (struct td_pixels){
+		.data = (kept ? p->pixels : f->buf.data) +
+		    (p->window.y * row + p->window.x * 3) * bytes,
+		.width = p->window.width,
+		.height = p->window.height,
+		.channels = 3,
+		.step = 3,
+		.stride = row * bytes,
+		.floats = floats,
+	};
+}
+
 /* From frames[at] or the file, by way of the notes, to `out`. */
 static int carry_out(struct td_picture *p, int dtype, bool nchw, void *out)
 {
@@ -94,7 +124,7 @@ static int carry_out(struct td_picture *p, int dtype, bool nchw, void *out)
 	}
 	struct td_pixels pixels;
 	uint64_t start = td_now_ns();
-	if (p->at < 0) {
+	if (p->at < 0 && !p->pixels) {
 		int rc = td_decode(desk->decoder, &pixels, p->info, p->data, p->len, &p->window,
 		    false, p->e);
 		if (rc < 0)
@@ -103,18 +133,7 @@ static int carry_out(struct td_picture *p, int dtype, bool nchw, void *out)
 		desk->decode_ns += now - start;
 		start = now;
 	} else {
-		const struct td_frame *f = &desk->frames[p->at];
-		size_t row = (size_t)f->width * 3, at = p->window.y * row + p->window.x * 3;
-		size_t bytes = f->floats ? sizeof(float) : 1;
-		pixels = (struct td_pixels){
-			.data = f->buf.data + at * bytes,
-			.width = p->window.width,
-			.height = p->window.height,
-			.channels = 3,
-			.step = 3,
-			.stride = row * bytes,
-			.floats = f->floats,
-		};
+		pixels = view(p);
 	}
 	int rc = td_store_pixels(&pixels, &store, &desk->scratch, p->e);
 	desk->pixels_ns += td_now_ns() - start;

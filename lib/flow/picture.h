@@ -35,7 +35,10 @@ struct td_picture {
 	const struct td_image_info *info;
 	const uint8_t *data;
 	size_t len;
-	int at; /* -1: the file */
+	const uint8_t *pixels; /* or the picture as it was kept, of `kept` type and size */
+	struct td_size kept;
+	bool kept_floats;
+	int at; /* -1: the file, or what was kept */
 	/* what is noted */
 	struct td_window window;
 	uint32_t width, height; /* as the next operation sees it */
@@ -47,6 +50,10 @@ struct td_picture {
 
 void td_picture_start(struct td_picture *p, struct td_desk *desk, const struct td_image_info *info,
     const void *data, size_t len, struct tundish_error *e);
+
+/* From pixels that were kept: three values each, no padding. */
+void td_picture_start_kept(struct td_picture *p, struct td_desk *desk, const void *pixels,
+    struct td_size size, bool floats, struct tundish_error *e);
 
 /* Notes. A crop's window lies in the picture as it is seen now. */
 int td_picture_crop(struct td_picture *p, struct td_window window);

@@ -60,10 +60,10 @@ static int parse(const struct td_recipe *r, const void *record, size_t bytes,
 	return rc;
 }
 
-static int apply_all(const struct td_recipe *r, struct td_picture *p, uint64_t epoch,
-    uint64_t position)
+static int apply(const struct td_recipe *r, struct td_picture *p, unsigned first, unsigned end,
+    uint64_t epoch, uint64_t position)
 {
-	for (unsigned i = 0; i < r->chain.n; i++) {
+	for (unsigned i = first; i < end; i++) {
 		struct td_rng rng;
 		td_rng_at(&rng, r->seed, (uint32_t)epoch, position, r->chain.ops[i].purpose);
 		int rc = td_op_apply(&r->chain.ops[i], p, &rng);
@@ -96,10 +96,38 @@ static void slim(struct td_desk *desk)
 		td_buf_free(&desk->frames[i].buf);
 }
 
-static int make_picture(const struct td_recipe *r, struct td_picture *p, uint64_t epoch,
+/* Keeps the picture as it is now, where there is room. */
+static int keep(const struct td_recipe *r, struct td_picture *p, uint64_t number, int64_t label)
+{
+	size_t values = (size_t)p->width * p->height * 3;
+	struct td_cached *entry = td_cache_room(r->cache, values * (p->floats ? sizeof(float) : 1));
+	struct td_frame *f;
+	if (!entry)
+		return 0;
+	int rc = td_picture_settle(p, false, &f);
+	if (rc < 0) {
+		td_cache_drop(r->cache, entry);
+		return rc;
+	}
+	entry->width = f->width;
+	entry->height = f->height;
+	entry->floats = f->floats;
+	entry->label = label;
+	memcpy(entry->data, f->buf.data, entry->bytes);
+	td_cache_put(r->cache, number, entry);
+	return 0;
+}
+
+static bool keeps_pictures(const struct td_recipe *r)
+{
+	return r->cache && r->cache->kind >= TD_CACHE_DECODED;
+}
+
+/* Operations from `first` on, and into the batch. */
+static int finish(const struct td_recipe *r, struct td_picture *p, unsigned first, uint64_t epoch,
     uint64_t position, void *out, bool *ret_differs)
 {
-	int rc = apply_all(r, p, epoch, position);
+	int rc = apply(r, p, first, r->chain.n, epoch, position);
 	if (rc < 0)
 		return rc;
 	if (p->width != r->width || p->height != r->height) {
@@ -109,9 +137,21 @@ static int make_picture(const struct td_recipe *r, struct td_picture *p, uint64_
 	return td_picture_finish(p, r->chain.dtype, r->chain.nchw, out);
 }
 
+int td_recipe_make_kept(const struct td_recipe *r, struct td_desk *desk,
+    const struct td_cached *kept, uint64_t epoch, uint64_t position, void *out,
+    int64_t *ret_label, bool *ret_differs, struct tundish_error *e)
+{
+	struct td_picture p;
+	*ret_differs = false;
+	*ret_label = kept->label;
+	td_picture_start_kept(&p, desk, kept->data, (struct td_size){ kept->width, kept->height },
+	    kept->floats, e);
+	return finish(r, &p, r->cut, epoch, position, out, ret_differs);
+}
+
 int td_recipe_make(const struct td_recipe *r, struct td_desk *desk, const void *record,
-    size_t bytes, uint64_t epoch, uint64_t position, void *out, int64_t *ret_label,
-    bool *ret_differs, struct tundish_error *e)
+    size_t bytes, uint64_t number, uint64_t epoch, uint64_t position, void *out,
+    int64_t *ret_label, bool *ret_differs, struct tundish_error *e)
 {
 	const uint8_t *file = NULL;
 	size_t len = 0;
@@ -131,7 +171,11 @@ int td_recipe_make(const struct td_recipe *r, struct td_desk *desk, const void *
 	if (large)
 		td_gate_enter(r->gate, need);
 	td_picture_start(&p, desk, &info, file, len, e);
-	rc = make_picture(r, &p, epoch, position, out, ret_differs);
+	rc = apply(r, &p, 0, r->cut, epoch, position);
+	if (rc == 0 && keeps_pictures(r) && number != TD_NO_RECORD)
+		rc = keep(r, &p, number, *ret_label);
+	if (rc == 0)
+		rc = finish(r, &p, r->cut, epoch, position, out, ret_differs);
 	if (large) {
 		slim(desk);
 		td_gate_leave(r->gate, need);
@@ -154,7 +198,7 @@ int td_recipe_measure(const struct td_recipe *r, struct td_desk *desk, const voi
 	struct td_picture p;
 	struct td_frame *f;
 	td_picture_start(&p, desk, &info, file, len, e);
-	rc = apply_all(r, &p, epoch, position);
+	rc = apply(r, &p, 0, r->chain.n, epoch, position);
 	if (rc == 0)
 		rc = td_picture_settle(&p, false, &f);
 	if (rc == 0)

@@ -3,6 +3,7 @@
 #pragma once
 #include "base/err.h"
 #include "base/ledger.h"
+#include "cache.h"
 #include "picture.h"
 #include "record/sample.h"
 
@@ -11,17 +12,25 @@ struct td_recipe {
 	struct td_chain chain;
 	struct td_keys keys;	/* the names that this set uses; NULL: it has none of it */
 	uint64_t seed, max_pixels;
+	struct td_cache *cache;	/* or NULL */
+	unsigned cut;		/* operations before it do not draw, and are done once */
 	struct td_gate *gate;	/* for pictures that take much memory to decode; or NULL */
 	uint32_t width, height; /* of a row's picture; 0 until known */
 	size_t row_bytes;	/* of a row's picture */
 	char first[TD_ESC_MAX + 96]; /* the picture that gave the size, where one did */
 };
 
-/* Makes one row. `out` has row_bytes. What is wrong with the record is the error, with a
+#define TD_NO_RECORD UINT64_MAX
+
+/* Makes one row. `number` is the record's in the set, for the cache. `out` has row_bytes. What is wrong with the record is the error, with a
  * reason only. *ret_differs is set when all that is wrong is the size. */
 int td_recipe_make(const struct td_recipe *r, struct td_desk *desk, const void *record,
-    size_t bytes, uint64_t epoch, uint64_t position, void *out, int64_t *ret_label,
-    bool *ret_differs, struct tundish_error *e);
+    size_t bytes, uint64_t number, uint64_t epoch, uint64_t position, void *out,
+    int64_t *ret_label, bool *ret_differs, struct tundish_error *e);
+/* The same from what was kept. */
+int td_recipe_make_kept(const struct td_recipe *r, struct td_desk *desk,
+    const struct td_cached *kept, uint64_t epoch, uint64_t position, void *out,
+    int64_t *ret_label, bool *ret_differs, struct tundish_error *e);
 
 /* The size that a record's picture comes out with, all of it decoded to be sure that
  * it is good. */

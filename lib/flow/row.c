@@ -39,7 +39,7 @@ static void stand_in(struct tundish_flow *f, struct td_hand *hand, const struct 
 		struct td_spot spot = td_records_spot(&f->set, record);
 		if (td_record_read(&hand->spare, &f->set, f->files, &spot, &data, &bytes, NULL) < 0)
 			continue;
-		int rc = td_recipe_make(&f->recipe, &hand->desk, data, bytes, item->epoch,
+		int rc = td_recipe_make(&f->recipe, &hand->desk, data, bytes, TD_NO_RECORD, item->epoch,
 		    item->position, row_of(f, item), &item->slot->labels[item->row], &differs, NULL);
 		if (rc == 0) {
 			item->slot->good[item->row] = 1;
@@ -66,16 +66,41 @@ static void note_it(const struct tundish_flow *f, struct td_item *item, int rc, 
 	item->lost = !item->note;
 }
 
+/* The record as it was read, for the next epoch. */
+static void keep_raw(struct tundish_flow *f, const struct td_item *item)
+{
+	struct td_cached *entry = td_cache_room(&f->cache, item->bytes);
+	if (!entry)
+		return;
+	memcpy(entry->data, item->data, item->bytes);
+	td_cache_put(&f->cache, item->record, entry);
+}
+
+/* From the record, or from what the cache has of it. */
+static int make(struct tundish_flow *f, struct td_hand *hand, const struct td_item *item,
+    bool *ret_differs, struct tundish_error *e)
+{
+	const struct td_cached *kept = item->kept;
+	int64_t *label = &item->slot->labels[item->row];
+	uint8_t *out = row_of(f, item);
+	if (kept && f->cache.kind != TD_CACHE_RAW)
+		return td_recipe_make_kept(&f->recipe, &hand->desk, kept, item->epoch,
+		    item->position, out, label, ret_differs, e);
+	if (f->cache.kind == TD_CACHE_RAW && !kept)
+		keep_raw(f, item);
+	return td_recipe_make(&f->recipe, &hand->desk, kept ? kept->data : item->data,
+	    kept ? kept->bytes : item->bytes, item->record, item->epoch, item->position, out, label,
+	    ret_differs, e);
+}
+
 void td_row_make(struct tundish_flow *f, struct td_hand *hand, struct td_item *item)
 {
 	struct td_slot *s = item->slot;
 	s->good[item->row] = 0;
-	if (item->data) {
+	if (item->data || item->kept) {
 		struct tundish_error e = { 0 };
 		bool differs;
-		int rc = td_recipe_make(&f->recipe, &hand->desk, item->data, item->bytes,
-		    item->epoch, item->position, row_of(f, item), &s->labels[item->row], &differs,
-		    &e);
+		int rc = make(f, hand, item, &differs, &e);
 		if (rc == 0) {
 			s->good[item->row] = 1;
 			return;

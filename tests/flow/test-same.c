@@ -51,6 +51,48 @@ static void test_threads(void **state)
 	}
 }
 
+/* What is kept between epochs changes nothing but the time, whether all fits or not. */
+static void test_cache(void **state)
+{
+	(void)state;
+	static const char *const ops[] = { "random_resized_crop:16 hflip normalize",
+		"resize:40 normalize:seed hflip random_crop:20", "central_crop:0.9 resize:8 normalize",
+		"hflip:1 vflip:1 grayscale:1 center_crop:30 random_erasing cast:float16 layout:nchw" };
+	static const char *const kinds[] = { "memory", "memory:ops", "memory:raw" };
+	for (size_t i = 0; i < 4; i++) {
+		static struct run plain, r;
+		run_init(&plain, jpeg_set, ops[i]);
+		plain.o.epochs = 3;
+		plain.o.shuffle = "full";
+		plain.o.batch = 5;
+		run_flow(&plain);
+		assert_each(&plain, 41, 3);
+		for (size_t k = 0; k < 6; k++) {
+			run_init(&r, jpeg_set, ops[i]);
+			r.o.epochs = 3;
+			r.o.shuffle = "full";
+			r.o.batch = 5;
+			r.o.cache = kinds[k % 3];
+			r.o.prefetch = 1; /* else all epochs are under way before any is kept */
+			r.o.memory = k < 3 ? 64 << 20 : 300000;
+			run_flow(&r);
+			assert_int_equal(r.rc, 0);
+			assert_string_equal(r.digest, plain.digest);
+			/* later epochs read nothing, or what had no room */
+			assert_true(k < 3 ? r.stats.record_bytes < plain.stats.record_bytes / 2 :
+					    r.stats.record_bytes < plain.stats.record_bytes);
+			td_buf_free(&r.faults);
+		}
+		td_buf_free(&plain.faults);
+	}
+	static struct run r;
+	run_init(&r, jpeg_set, "resize:8");
+	r.o.cache = "disk";
+	run_flow(&r);
+	assert_int_equal(r.rc, TUNDISH_E_USAGE);
+	td_buf_free(&r.faults);
+}
+
 static void test_epochs(void **state)
 {
 	(void)state;
@@ -336,6 +378,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_cache),
 		cmocka_unit_test(test_epochs),
 		cmocka_unit_test(test_last),
 		cmocka_unit_test(test_skip_limit),
