@@ -35,16 +35,20 @@ static int count_picture(struct td_facts *f, const struct td_look *look, const u
 	struct td_image_facts *facts = &f->images;
 	if (bytes == 0) {
 		facts->empty++;
-		return td_err(e, TUNDISH_E_CORRUPT, "the picture is empty");
+		return look->decode || look->levels ?
+		    td_err(e, TUNDISH_E_CORRUPT, "the picture is empty") : 0;
 	}
 	enum td_image_kind kind = td_image_probe(data, bytes);
 	facts->kinds[kind % TD_IMAGE_KINDS]++;
 	if (kind == TD_IMAGE_NONE)
 		return 0;
+	/* a header is read at no cost, whatever it says */
 	struct td_image_info info;
-	int rc = td_image_header(&info, data, bytes, look->max_pixels, e);
-	if (rc == 0 && (look->decode || look->levels))
+	bool decodes = look->decode || look->levels;
+	int rc = td_image_header(&info, data, bytes, decodes ? look->max_pixels : UINT64_MAX, e);
+	if (rc == 0 && decodes)
 		rc = decode(f, look, &info, data, bytes, d, e);
+	facts->large += rc == 0 && (uint64_t)info.width * info.height > look->max_pixels;
 	if (rc < 0) {
 		facts->bad++;
 		return rc;
@@ -137,7 +141,8 @@ static bool merge_images(struct td_image_facts *f, struct td_image_facts *part)
 	f->empty += part->empty;
 	f->bad += part->bad;
 	f->decoded += part->decoded;
-	part->empty = part->bad = part->decoded = 0;
+	f->large += part->large;
+	part->empty = part->bad = part->decoded = part->large = 0;
 	return td_tally_merge(&f->widths, &part->widths) &&
 	    td_tally_merge(&f->heights, &part->heights) &&
 	    td_tally_merge(&f->bytes, &part->bytes) &&

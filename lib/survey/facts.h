@@ -14,6 +14,7 @@
 struct td_image_facts {
 	uint64_t kinds[TD_IMAGE_KINDS]; /* by enum td_image_kind; NONE: not a picture */
 	uint64_t empty, bad, decoded;
+	uint64_t large; /* over max_pixels: known by their headers, not decoded */
 	struct td_tally widths, heights, bytes, channels, bits;
 };
 

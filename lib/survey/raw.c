@@ -49,9 +49,14 @@ static int look_at(struct tundish_survey *s, const char *path, struct td_buf *da
 	struct td_image_info info;
 	struct tundish_error why = { 0 };
 	int check = o->decode ? TUNDISH_CHECK_DECODE : TUNDISH_CHECK_HEADER;
+	/* a header is read at no cost, whatever it says */
+	uint64_t max_pixels = o->decode ? o->max_pixels : UINT64_MAX;
 	int rc = td_read_file(data, path, o->max_record_bytes, &why);
 	if (rc == 0)
-		rc = td_image_check(&info, data->data, data->len, check, o->max_pixels, d, &why);
+		rc = td_image_check(&info, data->data, data->len, check, max_pixels, d, &why);
+	if (rc == 0 && (uint64_t)info.width * info.height > o->max_pixels)
+		td_notice(&o->listener, "%s: over the limit of %" PRIu64 " pixels: bad for what decodes it",
+		    TD_ESC(path), o->max_pixels);
 	if (rc == 0)
 		return describe(s, path, &info, data->len) ? 0 : td_err_memory(e);
 	if (rc == TUNDISH_E_MEMORY)

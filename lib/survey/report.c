@@ -86,10 +86,10 @@ static void head(struct text *t, const struct tundish_survey *s)
 	if (f->examples)
 		line(t, "%" PRIu64 " Example%s%s", f->examples, f->examples == 1 ? "" : "s",
 		    f->empty == f->examples ? " with 0 features" : "");
-	if (f->sequences)
-		line(t, "%" PRIu64 " SequenceExample%s", f->sequences, f->sequences == 1 ? "" : "s");
 	if (f->empty && f->empty != f->examples)
 		line(t, "%" PRIu64 " of them with 0 features", f->empty);
+	if (f->sequences)
+		line(t, "%" PRIu64 " SequenceExample%s", f->sequences, f->sequences == 1 ? "" : "s");
 	if (s->faults)
 		line(t, "%" PRIu64 " fault%s", s->faults, s->faults == 1 ? "" : "s");
 }
@@ -159,7 +159,7 @@ static void note(char *out, size_t bytes, const struct td_schema *s, const struc
 static void feature(struct text *t, const struct td_schema *s, size_t i)
 {
 	const struct td_feature_facts *f = td_schema_facts(s, i);
-	char name[TD_ESC_MAX], values[48], notes[200];
+	char name[64], values[48], notes[200];
 	td_escape(name, sizeof name, td_map_key(&s->features, i), s->features.entries[i].key_bytes);
 	for (int kind = TUNDISH_INT64; kind >= TUNDISH_KIND_NONE; kind--) {
 		const struct td_kind_facts *k = &f->kinds[kind];
@@ -201,7 +201,7 @@ static void pictures(struct text *t, const struct tundish_survey *s)
 	begin(t, title, 2, "lr");
 	for (size_t i = 0; i < TD_IMAGE_KINDS; i++) {
 		if (f->kinds[i]) {
-			cell(t, "%s", i ? td_image_kind_name((enum td_image_kind)i) : "no known kind");
+			cell(t, "%s", i ? td_image_kind_name((enum td_image_kind)i) : "not a picture");
 			cell(t, "%" PRIu64, f->kinds[i]);
 		}
 	}

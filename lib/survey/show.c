@@ -119,7 +119,7 @@ static json_t *feature(struct shown *x, const struct tundish_feature *f)
 {
 	json_t *o = json_object();
 	struct td_buf text = { 0 };
-	char name[TD_ESC_MAX];
+	char name[64];
 	td_escape(name, sizeof name, f->key, f->key_bytes);
 	td_json_set(&x->j, o, "name", td_json_text(f->key, f->key_bytes));
 	td_json_string(&x->j, o, "kind", td_kind_name(f->kind));
@@ -168,7 +168,7 @@ static json_t *lists(struct shown *x, const struct tundish_record *r)
 	while (td_sequence_next(&sequence, &list) > 0) {
 		json_t *o = json_object();
 		struct td_buf text = { 0 };
-		char name[TD_ESC_MAX];
+		char name[64];
 		td_escape(name, sizeof name, list.key, list.key_bytes);
 		td_json_set(&x->j, o, "name", td_json_text(list.key, list.key_bytes));
 		td_json_string(&x->j, o, "kind", td_kind_name(list.kind));

@@ -38,7 +38,7 @@ static bool kinds_text(struct td_buf *out, const struct td_feature_facts *f, uns
 static bool warn_feature(struct td_lines *w, const struct td_schema *s, size_t i, const char *what)
 {
 	const struct td_feature_facts *f = td_schema_facts(s, i);
-	char name[TD_ESC_MAX];
+	char name[128];
 	td_escape(name, sizeof name, td_map_key(&s->features, i), s->features.entries[i].key_bytes);
 	struct td_buf kinds = { 0 };
 	unsigned n;
@@ -75,6 +75,16 @@ static bool warn_records(struct tundish_survey *s)
 	    " Examples and %" PRIu64 " SequenceExamples", f->examples, f->sequences);
 }
 
+static bool warn_pictures(struct tundish_survey *s)
+{
+	uint64_t n = s->facts.images.large, empty = s->facts.images.empty;
+	if (empty && !warn(&s->warnings, "%" PRIu64 " picture%s empty", empty,
+			 empty == 1 ? " is" : "s are"))
+		return false;
+	return n == 0 || warn(&s->warnings, "%" PRIu64 " picture%s over the limit of %" PRIu64
+	    " pixels: bad for what decodes them", n, n == 1 ? " is" : "s are", s->options.max_pixels);
+}
+
 static bool warn_files(struct tundish_survey *s)
 {
 	for (size_t i = 0; i < s->paths.n; i++) {
@@ -107,5 +117,6 @@ bool td_survey_warn(struct tundish_survey *s)
 	struct td_lines *w = &s->warnings;
 	return warn_files(s) && warn_records(s) && warn_schema(w, &s->facts.example, "feature") &&
 	    warn_schema(w, &s->facts.context, "context feature") &&
-	    warn_schema(w, &s->facts.lists, "feature list") && warn_classes(s);
+	    warn_schema(w, &s->facts.lists, "feature list") && warn_pictures(s) &&
+	    warn_classes(s);
 }

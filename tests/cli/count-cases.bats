@@ -179,3 +179,59 @@ CASES=$SOURCE/tests/golden/cases
 	json 'abs(j["records"] - 220 * 46) <= j["error_bound"]'
 	same "$(tundish count --estimate -j 1 large.tfrecord 2>&1)" "$(tundish count --estimate -j 9 large.tfrecord 2>&1)"
 }
+
+@test "cases 6, 7, 8: compression is told by content, on files and streams" {
+	run_split 0 count --verify "$CASES"/06-gzip-no-suffix
+	same "$output" 5
+	run_split 0 inspect "$CASES"/06-gzip-no-suffix
+	holds "$output" "GZIP"
+	run_split 0 count --verify "$CASES"/07-plain-named-gz
+	same "$output" 5
+	holds "$stderr" "is not compressed, though its name says so"
+	same "${#stderr_lines[@]}" 1
+	for f in "$CASES"/08-zlib-stream/* "$CASES"/06-gzip-no-suffix/*; do
+		run_split 0 count --verify "$f"
+		same "$output" 5
+		same "$stderr" ""
+		same "$(cat "$f" | "$TUNDISH" count -)" 5
+		same "$("$TUNDISH" inspect --json - <"$f" | jq .records)" 5
+	done
+}
+
+@test "case 10: of damaged compressed files all whole records count" {
+	while read -r name records reason; do
+		run_split 1 count --verify "$CASES/10-truncated-gzip/$name.tfrecord.gz"
+		same "$output" "$records"
+		holds "$stderr" "$name.tfrecord.gz: record $records"
+		holds "$stderr" "$reason"
+	done <<-END
+		cut 4 compressed data ends early
+		no-trailer 8 compressed data ends early
+		bad-gzip-crc 8 gzip checksum mismatch
+	END
+}
+
+@test "fixtures: damage is passed over, and said; plain count looks at lengths alone" {
+	needs_shared
+	d=$SHARED/fixtures/tfrecord
+	while read -r name code full plain; do
+		run_split "$code" count --verify "$d/$name.tfrecord"
+		same "$output" "$full"
+		[ "$code" = 0 ] || holds "$stderr" "$name.tfrecord: "
+		run --separate-stderr tundish count "$d/$name.tfrecord"
+		same "$output" "$plain"
+	done <<-END
+		all-none 0 8 8
+		all-gzip 0 8 8
+		all-zlib 0 8 8
+		all-snappy 0 8 8
+		snappy-large-block 0 8 8
+		bad-payload-crc 1 7 8
+		bad-length 1 7 7
+		truncated-payload 1 7 7
+		truncated-header 1 7 7
+		garbage-tail 1 8 8
+		not-tfrecord 1 0 0
+		empty 0 0 0
+	END
+}

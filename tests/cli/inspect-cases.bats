@@ -211,3 +211,32 @@ CASES=$SOURCE/tests/golden/cases
 	same "$(ls a/index | xargs)" "p-train.tfrecord-00000-of-00003.idx p-train.tfrecord-00002-of-00003.idx"
 	holds "$stderr" "no index: "
 }
+
+@test "case 78: what a header says is told, whatever it is; decoding has a limit" {
+	d=$CASES/78-impossible-sizes/in/c
+	run_split 0 inspect "$d/png-20000x20000-real.png"
+	holds "$output" "PNG 20000x20000, 1 channel, 1 bits"
+	holds "$stderr" "png-20000x20000-real.png: over the limit of 268435456 pixels"
+	run_split 1 inspect --decode "$d/png-20000x20000-real.png"
+	holds "$stderr" "20000 x 20000 is above the limit of 268435456 pixels"
+	run_split 1 inspect "$d"/*
+	holds "$stderr" "png-width-0.png: width 0"
+	holds "$stderr" "jpeg-width-0.jpg: width 0"
+}
+
+@test "fixtures: records of all kinds, and those that hold no Example" {
+	needs_shared
+	run_split 0 inspect --json "$SHARED/fixtures/tfrecord/all-none.tfrecord"
+	json 'j["types"] == {"Example": 6, "SequenceExample": 1, "other": 1, "without_features": 1}'
+	json '"1 picture is empty" in j["warnings"]'
+	json 'any("hold no tf.train.Example" in w and "record 4" in w for w in j["warnings"])'
+	before=$output
+	for f in gzip zlib snappy; do
+		run_split 0 inspect --json "$SHARED/fixtures/tfrecord/all-$f.tfrecord"
+		json 'j["types"]["other"] == 1 and j["files"][0]["compression"] == "'$f'"'
+		same "$(jq -cS '[.features,.record_bytes]' <<<"$output" | sed 's/all-[a-z]*/all/g')" \
+			"$(jq -cS '[.features,.record_bytes]' <<<"$before" | sed 's/all-[a-z]*/all/g')"
+	done
+	run_split 0 inspect --record 4 "$SHARED/fixtures/tfrecord/all-none.tfrecord"
+	holds "$output" "18 bytes, not an Example"
+}
