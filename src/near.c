@@ -2,6 +2,7 @@
  * "Did you mean": the nearest of some names to a mistyped one. */
 #include "near.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/attr.h"
@@ -33,8 +34,9 @@ void near_offer(const char *typed, const char *name, const char **best, size_t *
 	if (n > LONGEST || m > LONGEST)
 		return;
 	size_t d = edits(typed, n, name, m);
+	bool start = n > 1 && !strncmp(typed, name, n);
 	/* one slip in three letters is a slip; more is another word */
-	if (d < *distance && d <= TD_MIN(n, m) / 3 + (m <= 3 && n > 1)) {
+	if (d < *distance && (start || d <= TD_MIN(n, m) / 3 + (m <= 3 && n > 1))) {
 		*best = name;
 		*distance = d;
 	}

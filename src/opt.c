@@ -246,6 +246,10 @@ int opt_parse(const struct cmd *cmd, struct opt_shared *shared, void *settings, 
 		if (c == '?' || c == ':')
 			return misused(cmd, all, n, c, argv[optind - 1]);
 		unsigned i = place_of(all, n, c);
+		const char *arg = argv[optind - 1 - (optarg && optarg == argv[optind - 1])];
+		/* a shortened name: it would mean another one as soon as there are more options */
+		if (c >= 256 && strcspn(arg + 2, "=") != strlen(all[i]->name))
+			return unknown(cmd, all, n, arg);
 		int rc = set_value(cmd, all[i], i < own ? settings : (void *)shared, optarg);
 		if (rc)
 			return rc;

@@ -37,6 +37,8 @@ load lib.bash
 	usage_error count -Z x
 	usage_error count --threads
 	usage_error count x --threads
+	usage_error count --thread 2 x
+	usage_error count --per x
 	usage_error count --threads x x
 	usage_error count --threads 0 x
 	usage_error count --threads -1 x
@@ -67,6 +69,8 @@ load lib.bash
 	holds "$stderr" "did you mean count?"
 	run_split 2 count --per-flie
 	holds "$stderr" "did you mean --per-file?"
+	run_split 2 count --thread=2 x
+	holds "$stderr" "did you mean --threads?"
 	run_split 2 count --qqqqqqq
 	[[ $stderr != *"did you mean"* ]]
 }
@@ -97,7 +101,7 @@ load lib.bash
 
 @test "messages do not depend on the locale" {
 	for locale in C C.UTF-8 de_DE.UTF-8 en_US.UTF-8; do
-		run env LC_ALL=$locale LANGUAGE=de "$TUNDISH" count --thread=x nowhere
+		run env LC_ALL=$locale LANGUAGE=de "$TUNDISH" count --threads=x nowhere
 		echo "$output" >>seen
 		run env LC_ALL=$locale LANGUAGE=de "$TUNDISH" count $'nowhere-\xc3\xa9-\xe9'
 		echo "$output" >>seen

@@ -21,6 +21,8 @@ static void offers(void **state)
 	assert_string_equal(nearest("thread"), "threads");
 	assert_string_equal(nearest("sed"), "seed");
 	assert_string_equal(nearest("jsno"), "json");
+	assert_string_equal(nearest("th"), "threads");
+	assert_string_equal(nearest("max-p"), "max-pixels");
 	assert_string_equal(nearest("max-recrd"), "max-record");
 	assert_string_equal(nearest("maxpixel"), "max-pixels");
 }
