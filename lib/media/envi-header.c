@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/text.h"
 #include "envi.h"
 
 struct parser {
@@ -11,21 +12,6 @@ struct parser {
 	size_t len, at, line;
 	struct td_envi_header *h;
 };
-
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\r' || c == '\n';
-}
-
-static void trim(const char **s, size_t *len)
-{
-	while (*len && is_blank(**s)) {
-		++*s;
-		--*len;
-	}
-	while (*len && is_blank((*s)[*len - 1]))
-		--*len;
-}
 
 /* The next line, ended by LF, CRLF or CR. */
 static bool next_line(struct parser *p, const char **ret, size_t *ret_len)
@@ -54,7 +40,7 @@ static void add_bytes(struct td_buf *text, const char *s, size_t len)
 static void add_key(struct td_buf *text, const char *s, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
-		char c = s[i] == '_' || is_blank(s[i]) ? ' ' : s[i];
+		char c = s[i] == '_' || td_is_blank(s[i]) ? ' ' : s[i];
 		if (c >= 'A' && c <= 'Z')
 			c = (char)(c - 'A' + 'a');
 		if (c != ' ' || text->data[text->len - 1] != ' ')
@@ -65,7 +51,7 @@ static void add_key(struct td_buf *text, const char *s, size_t len)
 
 static void add_value(struct td_buf *text, const char *s, size_t len)
 {
-	trim(&s, &len);
+	td_trim(&s, &len);
 	memmove(text->data + text->len, s, len);
 	text->len += len;
 	add_bytes(text, "", 1);
@@ -103,8 +89,8 @@ static int add_field(struct parser *p, const char *s, size_t len, size_t equals,
 	struct td_envi_header *h = p->h;
 	const char *key = s, *value = s + equals + 1;
 	size_t key_len = equals, value_len = len - equals - 1;
-	trim(&key, &key_len);
-	while (value_len && is_blank(*value)) {
+	td_trim(&key, &key_len);
+	while (value_len && td_is_blank(*value)) {
 		value++;
 		value_len--;
 	}
@@ -134,7 +120,7 @@ static int parse(struct parser *p, struct tundish_error *e)
 	do {
 		if (!next_line(p, &s, &len))
 			return td_err(e, TUNDISH_E_CORRUPT, "ENVI header without ENVI in its first line");
-		trim(&s, &len);
+		td_trim(&s, &len);
 	} while (len == 0);
 	if (len < 4 || memcmp(s, "ENVI", 4) != 0)
 		return td_err(e, TUNDISH_E_CORRUPT, "ENVI header without ENVI in its first line");
@@ -187,7 +173,7 @@ bool td_envi_item(const struct td_envi_field *f, size_t *at, const char **ret, s
 		size_t len = comma ? (size_t)(comma - s) : f->len - *at;
 		bool edge = *at == 0 || !comma;
 		*at += len + (comma ? 1 : 0);
-		trim(&s, &len);
+		td_trim(&s, &len);
 		if (len == 0 && edge)
 			continue;
 		*ret = s;

@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "base/number.h"
+#include "base/text.h"
 #include "raster-kind.h"
 
 #define HEADER_MOST (1u << 20)
@@ -54,24 +55,12 @@ bool td_radiance_probe(const void *data, size_t len)
 	return false;
 }
 
-static void trim(const char **s, size_t *len)
-{
-	while (*len && (**s == ' ' || **s == '\t')) {
-		++*s;
-		--*len;
-	}
-	while (*len && ((*s)[*len - 1] == ' ' || (*s)[*len - 1] == '\t'))
-		--*len;
-}
-
 /* Numbers with blanks between them; how many, or -1. */
 static int parse_numbers(double *ret, int most, const char *s, size_t len)
 {
 	int n = 0;
-	for (trim(&s, &len); len; trim(&s, &len)) {
-		size_t word = 0;
-		while (word < len && s[word] != ' ' && s[word] != '\t')
-			word++;
+	for (td_trim(&s, &len); len; td_trim(&s, &len)) {
+		size_t word = td_word(s, len);
 		if (n == most || !td_parse_double(&ret[n++], s, word))
 			return -1;
 		s += word;
@@ -109,7 +98,7 @@ static bool take_factors(struct header *h, const char *line, size_t len)
 
 static int take_format(struct header *h, const char *s, size_t len, struct tundish_error *e)
 {
-	trim(&s, &len);
+	td_trim(&s, &len);
 	h->xyz = len == 15 && memcmp(s, "32-bit_rle_xyze", 15) == 0;
 	if (h->xyz || (len == 15 && memcmp(s, "32-bit_rle_rgbe", 15) == 0))
 		return 0;
@@ -134,7 +123,7 @@ static int take_line(struct td_raster *r, struct header *h, const char *line, si
 		return 0;
 	size_t word = (size_t)(equals - line), left = len - word - 1;
 	const char *value = equals + 1;
-	trim(&value, &left);
+	td_trim(&value, &left);
 	for (size_t i = 0; i < TD_COUNT(texts); i++)
 		if (word == strlen(texts[i]) && memcmp(line, texts[i], word) == 0)
 			td_raster_put(r, texts[i], td_raster_text(value, left));
@@ -156,23 +145,21 @@ static bool parse_resolution(struct radiance *p, const char *s, size_t len)
 	bool minus[2];
 	uint64_t n[2];
 	for (int i = 0; i < 2; i++) {
-		trim(&s, &len);
+		td_trim(&s, &len);
 		if (len < 3 || (s[0] != '-' && s[0] != '+') || (s[1] != 'X' && s[1] != 'Y'))
 			return false;
 		minus[i] = s[0] == '-';
 		axis[i] = s[1];
 		s += 2;
 		len -= 2;
-		trim(&s, &len);
-		size_t word = 0;
-		while (word < len && s[word] != ' ' && s[word] != '\t')
-			word++;
+		td_trim(&s, &len);
+		size_t word = td_word(s, len);
 		if (!td_parse_u64(&n[i], s, word) || n[i] == 0 || n[i] > TD_RASTER_AXIS_MOST)
 			return false;
 		s += word;
 		len -= word;
 	}
-	trim(&s, &len);
+	td_trim(&s, &len);
 	p->columns = axis[0] == 'X';
 	/* Y counts from below */
 	p->flip_scanlines = p->columns ? minus[0] : !minus[0];

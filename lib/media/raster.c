@@ -12,6 +12,7 @@
 #include "base/bits.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "radiance.h"
 
@@ -30,18 +31,13 @@ static const struct {
 	[TD_RASTER_ESRI] = { "ESRI BIL", NULL },
 };
 
-static bool is_blank(uint8_t c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 static bool is_envi(const uint8_t *p, size_t len)
 {
 	size_t at = len >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-	while (at < len && is_blank(p[at]))
+	while (at < len && td_is_blank((char)p[at]))
 		at++;
 	return len - at >= 4 && memcmp(p + at, "ENVI", 4) == 0 &&
-	    (len - at == 4 || is_blank(p[at + 4]));
+	    (len - at == 4 || td_is_blank((char)p[at + 4]));
 }
 
 /* NAME VALUE lines without "=", the first words of which are known. */
@@ -59,7 +55,7 @@ static bool is_esri(const uint8_t *p, size_t len)
 		for (size_t i = 0; i < TD_COUNT(names); i++) {
 			size_t word = strlen(names[i]);
 			if (n > word && strncasecmp((const char *)p + at, names[i], word) == 0 &&
-			    is_blank(p[at + word]))
+			    td_is_blank((char)p[at + word]))
 				found++;
 		}
 		at += n + 1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Pictures for the media tests: files, arrays of NumPy, and JPEGs made to order. */
 #pragma once
+#include "draw.h"
 #include "unit.h"
 
 #include <stdbool.h>
@@ -41,13 +42,6 @@ static inline const void *npy_data(const struct blob *b)
 {
 	assert_true(b->len > 10 && memcmp(b->data, "\x93NUMPY\1", 7) == 0);
 	return b->data + 10 + (b->data[8] | b->data[9] << 8);
-}
-
-/* A sequence of numbers that is the same everywhere. */
-static inline uint32_t draw(uint32_t *state)
-{
-	*state = *state * 1664525u + 1013904223u;
-	return *state >> 8;
 }
 
 struct jpeg_wish {

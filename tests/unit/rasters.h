@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * What the raster tests share: whole arrays, their digests, and parts against the whole. */
 #pragma once
+#include "draw.h"
 #include "unit.h"
 
 #include <unistd.h>
@@ -112,12 +113,6 @@ static inline void must_have_shape(const struct td_raster *r, unsigned region, u
 	assert_int_equal(g->n_axes, c ? 3 : 2);
 	for (unsigned i = 0; i < g->n_axes; i++)
 		assert_int_equal(g->shape[i], want[i]);
-}
-
-static inline uint32_t draw(uint32_t *state)
-{
-	*state = *state * 1664525u + 1013904223u;
-	return *state >> 8;
 }
 
 /* A part of the whole, item by item. */
