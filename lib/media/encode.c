@@ -16,7 +16,8 @@ static int check_pixels(const struct td_pixels *p, uint32_t max_side, struct tun
 	if (p->width == 0 || p->height == 0 || p->width > max_side || p->height > max_side ||
 	    p->channels != 3 || p->step < 3 || p->step > 4)
 		return td_err(e, TUNDISH_E_INVALID,
-		    "%u x %u pixels of %u bytes cannot be written", p->width, p->height, p->step);
+		    "%u x %u pixels of %u bytes cannot be written", p->width, p->height,
+		    p->step);
 	return 0;
 }
 
@@ -95,15 +96,16 @@ static int guarded_write_jpeg(struct jpeg_writer *w, const struct td_pixels *p, 
 	w->err.emit_message = jpeg_quiet;
 	w->c.client_data = w;
 	w->dest = (struct jpeg_destination_mgr){ .init_destination = dest_more,
-		.empty_output_buffer = dest_full, .term_destination = dest_end };
+		.empty_output_buffer = dest_full,
+		.term_destination = dest_end };
 	if (setjmp(w->jump) == 0)
 		write_jpeg(w, p, quality);
 	jpeg_destroy_compress(&w->c);
 	return w->code;
 }
 
-int td_jpeg_encode(struct td_buf *out, const struct td_pixels *pixels, int quality,
-    struct tundish_error *e)
+int td_jpeg_encode(
+    struct td_buf *out, const struct td_pixels *pixels, int quality, struct tundish_error *e)
 {
 	int r = check_pixels(pixels, JPEG_MAX_DIMENSION, e);
 	if (r < 0)

@@ -28,7 +28,8 @@ static bool build_tables(struct td_entropy *t, j_decompress_ptr c)
 	t->mcu.n = (unsigned)c->blocks_in_MCU;
 	for (int i = 0; i < c->blocks_in_MCU; i++) {
 		int which = c->MCU_membership[i];
-		int dc = c->cur_comp_info[which]->dc_tbl_no, ac = c->cur_comp_info[which]->ac_tbl_no;
+		int dc = c->cur_comp_info[which]->dc_tbl_no,
+		    ac = c->cur_comp_info[which]->ac_tbl_no;
 		t->mcu.block[i].dc = &t->dc_tables[dc];
 		t->mcu.block[i].ac = &t->ac_tables[ac];
 		t->mcu.block[i].component = (unsigned)which;
@@ -192,11 +193,13 @@ static bool enter(struct td_entropy *t, uint64_t mcu)
 		size_t i = t->interval ? (size_t)(mcu / t->interval) : 0;
 		return i == t->stretch || enter_interval(t, i);
 	}
-	uint64_t row = mcu / t->mcus_per_row, part = mcu % t->mcus_per_row / t->entries->spacing;
+	uint64_t row = mcu / t->mcus_per_row,
+		 part = mcu % t->mcus_per_row / t->entries->spacing;
 	uint64_t per_row = (t->mcus_per_row - 1) / t->entries->spacing + 1;
 	uint64_t i = row * per_row + part;
-	return i == t->stretch || (i < t->entries->n &&
-	    enter_entry(t, (size_t)i, row * t->mcus_per_row + part * t->entries->spacing));
+	return i == t->stretch ||
+	       (i < t->entries->n && enter_entry(t, (size_t)i,
+					 row * t->mcus_per_row + part * t->entries->spacing));
 }
 
 /* Goes to an MCU that is not behind us. */
@@ -244,24 +247,27 @@ static boolean decode_mcu(j_decompress_ptr c, JBLOCKROW *blocks)
 	uint32_t col = (uint32_t)(mcu % t->mcus_per_row);
 	if (!blocks || col < t->first_col || col > t->last_col)
 		return TRUE;
-	if (!seek(t, mcu) || !t->huff->decode(&t->mcu, &t->bits, t->dc, (td_block *const *)blocks))
+	if (!seek(t, mcu) ||
+	    !t->huff->decode(&t->mcu, &t->bits, t->dc, (td_block *const *)blocks))
 		client(c)->give_up(c);
 	t->at++;
 	return TRUE;
 }
 
 /* As many entries as there must be, the first at the start of the scan. */
-static bool fits(const struct td_entropy *t, j_decompress_ptr c, const struct td_entries *entries)
+static bool fits(
+    const struct td_entropy *t, j_decompress_ptr c, const struct td_entries *entries)
 {
 	struct entry first = unpack(entries, 0);
 	if (first.offset || first.bit || first.dc[0] || first.dc[1] || first.dc[2])
 		return false;
 	uint64_t per_row = (c->MCUs_per_row - 1) / entries->spacing + 1;
-	return !t->interval && c->num_components <= 3 && entries->n == per_row * c->MCU_rows_in_scan;
+	return !t->interval && c->num_components <= 3 &&
+	       entries->n == per_row * c->MCU_rows_in_scan;
 }
 
-bool td_entropy_attach(j_decompress_ptr c, uint32_t first_col, uint32_t last_col,
-    const struct td_entries *entries)
+bool td_entropy_attach(
+    j_decompress_ptr c, uint32_t first_col, uint32_t last_col, const struct td_entries *entries)
 {
 	struct td_entropy *t = &client(c)->entropy;
 	if (!start_scan(t, c))
@@ -275,8 +281,8 @@ bool td_entropy_attach(j_decompress_ptr c, uint32_t first_col, uint32_t last_col
 	return true;
 }
 #else
-bool td_entropy_attach(j_decompress_ptr c, uint32_t first_col, uint32_t last_col,
-    const struct td_entries *entries)
+bool td_entropy_attach(
+    j_decompress_ptr c, uint32_t first_col, uint32_t last_col, const struct td_entries *entries)
 {
 	(void)c;
 	(void)first_col;

@@ -37,9 +37,9 @@ struct td_entropy {
 
 	struct td_bits bits;
 	int32_t dc[4];
-	size_t stretch; /* restart interval, or entry, that bits is in */
-	uint64_t at;	/* MCU that bits is at */
-	uint64_t next;	/* MCU that libjpeg will ask for next */
+	size_t stretch;	       /* restart interval, or entry, that bits is in */
+	uint64_t at;	       /* MCU that bits is at */
+	uint64_t next;	       /* MCU that libjpeg will ask for next */
 	uint64_t stretch_bits; /* with entries: what the stretch must come out at */
 };
 

@@ -11,10 +11,10 @@
 
 /* Place in a block by its number in the file plus one. Whatever is no coefficient goes
  * to place 0, which the DC value is written to last. */
-static const uint8_t order[256] = { 0, 0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5, 12,
-	19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6, 7, 14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36,
-	29, 22, 15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62,
-	63 };
+static const uint8_t order[256] = { 0, 0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5,
+	12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6, 7, 14, 21, 28, 35, 42, 49, 56, 57, 50,
+	43, 36, 29, 22, 15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54,
+	47, 55, 62, 63 };
 
 static bool fill_code(struct td_huff_code *c, const uint8_t bits[17], const uint8_t values[256])
 {
@@ -33,10 +33,11 @@ static bool fill_code(struct td_huff_code *c, const uint8_t bits[17], const uint
 	return true;
 }
 
-static bool same_code(const struct td_huff_code *c, const uint8_t bits[17], const uint8_t values[256])
+static bool same_code(
+    const struct td_huff_code *c, const uint8_t bits[17], const uint8_t values[256])
 {
 	return memcmp(c->bits, bits, sizeof c->bits) == 0 &&
-	    memcmp(c->values, values, sizeof c->values) == 0;
+	       memcmp(c->values, values, sizeof c->values) == 0;
 }
 
 /* For each lookup the length of its code and its symbol, 0 where the code is longer. */
@@ -100,8 +101,10 @@ bool td_huff_build_ac(struct td_huff_ac *t, const uint8_t bits[17], const uint8_
 			continue;
 		}
 		uint64_t one = part(total, first, places(first)), two = part(total, first, 0);
-		unsigned second = total < TD_HUFF_BITS ? symbols[i << total & (LOOKUPS - 1)] : 0;
-		if (places(first) != END_OF_BLOCK && second && total + (second >> 8) <= TD_HUFF_BITS) {
+		unsigned second =
+		    total < TD_HUFF_BITS ? symbols[i << total & (LOOKUPS - 1)] : 0;
+		if (places(first) != END_OF_BLOCK && second &&
+		    total + (second >> 8) <= TD_HUFF_BITS) {
 			total += (second >> 8) + (second & 15);
 			two = part(total, second, places(second));
 		}
@@ -139,7 +142,8 @@ BODY void take(struct td_bits *b, uint64_t bits)
  * it is negative. */
 BODY int32_t value(uint64_t buf, uint64_t right, uint64_t size)
 {
-	uint32_t mask = (uint32_t)(1u << (size & 31)) - 1, v = (uint32_t)(buf >> (right & 63)) & mask;
+	uint32_t mask = (uint32_t)(1u << (size & 31)) - 1,
+		 v = (uint32_t)(buf >> (right & 63)) & mask;
 	return (int32_t)(v - (2 * v <= mask ? mask : 0));
 }
 
@@ -156,7 +160,8 @@ static unsigned long_code(const struct td_huff_code *c, uint64_t buf)
 
 static bool slow_dc(const struct td_huff_code *c, struct td_bits *b, int32_t *ret)
 {
-	unsigned symbol = long_code(c, b->buf), size = symbol & 255, total = (symbol >> 8) + size;
+	unsigned symbol = long_code(c, b->buf), size = symbol & 255,
+		 total = (symbol >> 8) + size;
 	if (!symbol || size > 15)
 		return false;
 	*ret = value(b->buf, 64 - total, size);
@@ -165,7 +170,8 @@ static bool slow_dc(const struct td_huff_code *c, struct td_bits *b, int32_t *re
 }
 
 /* One coefficient by a long code, at place *k + run; *k as in the fast loop. */
-static bool slow_ac(const struct td_huff_code *c, struct td_bits *b, unsigned *k, int16_t *block)
+static bool slow_ac(
+    const struct td_huff_code *c, struct td_bits *b, unsigned *k, int16_t *block)
 {
 	refill(b);
 	unsigned symbol = long_code(c, b->buf), total = (symbol >> 8) + (symbol & 15);
@@ -219,8 +225,8 @@ BODY bool ac_body(const struct td_huff_ac *t, struct td_bits *b, int16_t *block,
 	return true;
 }
 
-BODY bool block_body(const struct td_huff_dc *dc, const struct td_huff_ac *ac, struct td_bits *b,
-    int32_t *last_dc, int16_t *block, bool keep)
+BODY bool block_body(const struct td_huff_dc *dc, const struct td_huff_ac *ac,
+    struct td_bits *b, int32_t *last_dc, int16_t *block, bool keep)
 {
 	uint32_t e = dc->fast[b->buf >> (64 - TD_HUFF_BITS)];
 	refill(b);
@@ -258,17 +264,17 @@ BODY bool mcus_body(const struct td_mcu *mcu, struct td_bits *bits, int32_t dc[4
 	return true;
 }
 
-#define LOOPS(isa, attribute)                                                                      \
-	attribute static bool decode_##isa(const struct td_mcu *mcu, struct td_bits *b,            \
-	    int32_t dc[4], td_block *const *blocks)                                                \
-	{                                                                                          \
-		return mcus_body(mcu, b, dc, blocks, 1, true);                                     \
-	}                                                                                          \
-	attribute static bool pass_##isa(const struct td_mcu *mcu, struct td_bits *b,              \
-	    int32_t dc[4], uint64_t n)                                                             \
-	{                                                                                          \
-		return mcus_body(mcu, b, dc, NULL, n, false);                                      \
-	}                                                                                          \
+#define LOOPS(isa, attribute)                                                           \
+	attribute static bool decode_##isa(const struct td_mcu *mcu, struct td_bits *b, \
+	    int32_t dc[4], td_block *const *blocks)                                     \
+	{                                                                               \
+		return mcus_body(mcu, b, dc, blocks, 1, true);                          \
+	}                                                                               \
+	attribute static bool pass_##isa(                                               \
+	    const struct td_mcu *mcu, struct td_bits *b, int32_t dc[4], uint64_t n)     \
+	{                                                                               \
+		return mcus_body(mcu, b, dc, NULL, n, false);                           \
+	}                                                                               \
 	static const struct td_huff set_##isa = { #isa, decode_##isa, pass_##isa };
 
 LOOPS(plain, )

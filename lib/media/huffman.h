@@ -6,15 +6,16 @@
 
 #include "base/attr.h"
 
-#define TD_HUFF_BITS 10	    /* of a lookup */
-#define TD_HUFF_PADDING 3072/* bytes behind the data that may be read: more than any MCU takes */
+#define TD_HUFF_BITS 10 /* of a lookup */
+#define TD_HUFF_PADDING \
+	3072 /* bytes behind the data that may be read: more than any MCU takes */
 #define TD_MCU_BLOCKS 10
 
 /* A code as the file gives it, for the few symbols that are longer than a lookup. */
 struct td_huff_code {
 	uint8_t bits[17], values[256];
-	int32_t last[17];  /* largest code of each length, -1 if there is none */
-	int32_t offset[17];/* from a code of that length to its place in `values` */
+	int32_t last[17];   /* largest code of each length, -1 if there is none */
+	int32_t offset[17]; /* from a code of that length to its place in `values` */
 };
 
 /* Lookups by the next 10 bits. DC, from the lowest byte: bits of code and value, 64 less
@@ -44,7 +45,8 @@ struct td_bits {
 	unsigned n;
 };
 
-void td_bits_start(struct td_bits *b, const uint8_t *at, const uint8_t *end, unsigned skip_bits);
+void td_bits_start(
+    struct td_bits *b, const uint8_t *at, const uint8_t *end, unsigned skip_bits);
 /* Bits between `base` and the place. */
 static inline uint64_t td_bits_place(const struct td_bits *b, const uint8_t *base)
 {

@@ -73,8 +73,20 @@ static int unknown(const uint8_t *p, size_t len, struct tundish_error *e)
 	return td_err(e, TUNDISH_E_UNSUPPORTED, "no known picture format");
 }
 
-int td_image_header(struct td_image_info *ret, const void *data, size_t len, uint64_t max_pixels,
-    struct tundish_error *e)
+int td_image_check_size(
+    uint32_t width, uint32_t height, uint64_t max_pixels, struct tundish_error *e)
+{
+	if (width == 0 || height == 0)
+		return td_err(e, TUNDISH_E_CORRUPT, "%s 0", width ? "height" : "width");
+	if ((uint64_t)width * height > max_pixels)
+		return td_err(e, TUNDISH_E_LIMIT,
+		    "%" PRIu32 " x %" PRIu32 " is above the limit of %" PRIu64 " pixels", width,
+		    height, max_pixels);
+	return 0;
+}
+
+int td_image_header(struct td_image_info *ret, const void *data, size_t len,
+    uint64_t max_pixels, struct tundish_error *e)
 {
 	enum td_image_kind kind = td_image_probe(data, len);
 	switch (kind) {
@@ -85,8 +97,8 @@ int td_image_header(struct td_image_info *ret, const void *data, size_t len, uin
 	case TD_IMAGE_PNG:
 		return td_png_header(ret, data, len, max_pixels, e);
 	default:
-		return td_err(e, TUNDISH_E_UNSUPPORTED, "%s is not supported",
-		    td_image_kind_name(kind));
+		return td_err(
+		    e, TUNDISH_E_UNSUPPORTED, "%s is not supported", td_image_kind_name(kind));
 	}
 }
 
@@ -105,8 +117,8 @@ int td_image_check(struct td_image_info *ret, const void *data, size_t len, int 
 	struct td_image_info info;
 	int r = td_image_header(&info, data, len, max_pixels, e);
 	if (r == 0 && check >= TUNDISH_CHECK_STRUCTURE)
-		r = info.kind == TD_IMAGE_PNG ? td_png_walk(data, len, e) :
-						td_jpeg_walk(data, len, e);
+		r = info.kind == TD_IMAGE_PNG ? td_png_walk(data, len, e)
+					      : td_jpeg_walk(data, len, e);
 	if (r == 0 && check >= TUNDISH_CHECK_DECODE) {
 		struct td_window all = { 0, 0, info.width, info.height };
 		r = decode(d, NULL, NULL, &info, data, len, &all, false, e);

@@ -32,8 +32,12 @@ struct td_image_info {
 /* Reads the header alone. Errors: UNSUPPORTED ("WebP is not supported", "lossless
  * JPEG is not supported"), CORRUPT, TRUNCATED, LIMIT (over max_pixels, in the text:
  * both numbers). Reason only: the caller knows the place. */
-int td_image_header(struct td_image_info *ret, const void *data, size_t len, uint64_t max_pixels,
-    struct tundish_error *e);
+int td_image_header(struct td_image_info *ret, const void *data, size_t len,
+    uint64_t max_pixels, struct tundish_error *e);
+
+/* For whoever reads a size from a file: CORRUPT when a side is 0, LIMIT above max_pixels. */
+int td_image_check_size(
+    uint32_t width, uint32_t height, uint64_t max_pixels, struct tundish_error *e);
 
 /* What enum tundish_check says: HEADER as above; STRUCTURE also walks all JPEG
  * markers to the EOI behind the last scan (junk behind it is fine; stray bytes that
@@ -50,7 +54,7 @@ void td_decoder_free(struct td_decoder *d);
 /* Baseline JPEGs are decoded by our own entropy decoder where td_jpeg_own_works() (in
  * jpeg.h); from here on by libjpeg's alone. The pixels are the same. */
 void td_decoder_plain(struct td_decoder *d);
-/* Whether our own decoder made the last picture. */
+/* Whether our own decoder made the last JPEG, to the end. */
 bool td_decoder_used_own(const struct td_decoder *d);
 
 /* An index that td_jpeg_index() made of the picture that the next td_decode() gets: what
@@ -86,7 +90,7 @@ struct td_pixels {
 	unsigned channels, step;
 	size_t stride;
 	unsigned warnings; /* of the decoder: damage that it painted over */
-	bool floats;	   /* samples are float32, `step` counts them: for td_store_pixels() only */
+	bool floats; /* samples are float32, `step` counts them: for td_store_pixels() only */
 };
 
 /* Decodes `window` of the picture (NULL: all of it). The pixels are those of a full
@@ -98,6 +102,6 @@ int td_decode(struct td_decoder *d, struct td_pixels *ret, const struct td_image
     struct tundish_error *e);
 
 /* Writes a JPEG of 8-bit RGB pixels (ISLOW, 4:2:0, optimised tables), or a PNG. */
-int td_jpeg_encode(struct td_buf *out, const struct td_pixels *pixels, int quality,
-    struct tundish_error *e);
+int td_jpeg_encode(
+    struct td_buf *out, const struct td_pixels *pixels, int quality, struct tundish_error *e);
 int td_png_encode(struct td_buf *out, const struct td_pixels *pixels, struct tundish_error *e);

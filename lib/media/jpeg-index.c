@@ -20,15 +20,16 @@ bool td_jpeg_index_head(struct td_buf *out, const void *data, size_t len, uint32
 	return td_buf_add(out, head, sizeof head);
 }
 
-bool td_jpeg_index_open(struct td_entries *ret, const void *index, size_t index_len,
-    const void *data, size_t len)
+bool td_jpeg_index_open(
+    struct td_entries *ret, const void *index, size_t index_len, const void *data, size_t len)
 {
 	const uint8_t *p = index;
 	if (index_len < HEAD_BYTES || (index_len - HEAD_BYTES) % TD_ENTRY_BYTES ||
 	    td_le32(p) != MAGIC || td_le32(p + 4) == 0 || td_le32(p + 8) != len ||
 	    td_le32(p + 12) != td_crc32c(0, data, len))
 		return false;
-	*ret = (struct td_entries){ .packed = p + HEAD_BYTES, .spacing = td_le32(p + 4),
+	*ret = (struct td_entries){ .packed = p + HEAD_BYTES,
+		.spacing = td_le32(p + 4),
 		.n = (index_len - HEAD_BYTES) / TD_ENTRY_BYTES };
 	return true;
 }

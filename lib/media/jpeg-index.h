@@ -7,5 +7,5 @@
 
 bool td_jpeg_index_head(struct td_buf *out, const void *data, size_t len, uint32_t spacing);
 /* False when it is damaged or of another picture. */
-bool td_jpeg_index_open(struct td_entries *ret, const void *index, size_t index_len,
-    const void *data, size_t len);
+bool td_jpeg_index_open(
+    struct td_entries *ret, const void *index, size_t index_len, const void *data, size_t len);

@@ -51,12 +51,14 @@ static void on_progress(j_common_ptr c)
 }
 
 /* libjpeg writes JFIF's and Adobe's marker by itself where it has to. */
-static bool is_own_marker(const struct jpeg_compress_struct *c, const struct jpeg_marker_struct *m)
+static bool is_own_marker(
+    const struct jpeg_compress_struct *c, const struct jpeg_marker_struct *m)
 {
 	if (m->marker == JPEG_APP0)
-		return c->write_JFIF_header && m->data_length >= 5 && memcmp(m->data, "JFIF", 5) == 0;
+		return c->write_JFIF_header && m->data_length >= 5 &&
+		       memcmp(m->data, "JFIF", 5) == 0;
 	return m->marker == JPEG_APP0 + 14 && c->write_Adobe_marker && m->data_length >= 5 &&
-	    memcmp(m->data, "Adobe", 5) == 0;
+	       memcmp(m->data, "Adobe", 5) == 0;
 }
 
 static void transcode(struct transcoder *t, const void *data, size_t len)
@@ -96,13 +98,14 @@ static int guarded_transcode(struct transcoder *t, const void *data, size_t len)
 	return t->code;
 }
 
-static int compare_strip(struct td_jpeg *j, struct td_buf pixels[2], const struct td_image_info *info,
-    const uint8_t *const data[2], const size_t len[2], const struct td_window *w,
-    struct tundish_error *e)
+static int compare_strip(struct td_jpeg *j, struct td_buf pixels[2],
+    const struct td_image_info *info, const uint8_t *const data[2], const size_t len[2],
+    const struct td_window *w, struct tundish_error *e)
 {
 	struct td_pixels p[2];
 	for (int i = 0; i < 2; i++) {
-		int r = td_jpeg_decode(j, &p[i], &pixels[i], info, data[i], len[i], w, false, e);
+		int r =
+		    td_jpeg_decode(j, &p[i], &pixels[i], info, data[i], len[i], w, false, e);
 		if (r < 0)
 			return r;
 	}
@@ -114,14 +117,14 @@ static int compare_strip(struct td_jpeg *j, struct td_buf pixels[2], const struc
 	return 0;
 }
 
-static int compare(struct td_jpeg *j, const struct td_image_info *info, const uint8_t *const data[2],
-    const size_t len[2], struct tundish_error *e)
+static int compare(struct td_jpeg *j, const struct td_image_info *info,
+    const uint8_t *const data[2], const size_t len[2], struct tundish_error *e)
 {
 	struct td_image_info made;
 	struct td_buf pixels[2] = { { 0 } };
 	int r = td_jpeg_header(&made, data[1], len[1], UINT64_MAX, e);
 	if (r == 0 && (made.width != info->width || made.height != info->height ||
-		made.channels != info->channels))
+			  made.channels != info->channels))
 		r = td_err(e, TUNDISH_E_CORRUPT, "JPEG would change its size");
 	uint32_t rows = TD_MAX(STRIP_BYTES / 4 / info->width, 1u);
 	for (uint32_t y = 0; r == 0 && y < info->height; y += rows) {

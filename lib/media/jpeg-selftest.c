@@ -62,7 +62,8 @@ static void write_sample(struct writer *w, const struct sample *s)
 		uint8_t pixels[WIDTH * 3], *row = pixels;
 		for (int i = 0; i < WIDTH * s->components; i++) {
 			noise = noise * 1664525u + 1013904223u;
-			pixels[i] = (uint8_t)(i * 3 + (int)c->next_scanline * 5 + (int)(noise >> 26));
+			pixels[i] =
+			    (uint8_t)(i * 3 + (int)c->next_scanline * 5 + (int)(noise >> 26));
 		}
 		jpeg_write_scanlines(c, &row, 1);
 	}
@@ -92,7 +93,8 @@ static bool same(const struct td_pixels *a, const struct td_pixels *b)
 }
 
 /* In full and a window in the middle, both ways. */
-static bool agree(struct td_jpeg *j[2], struct td_buf pixels[2], const uint8_t *data, size_t len)
+static bool agree(
+    struct td_jpeg *j[2], struct td_buf pixels[2], const uint8_t *data, size_t len)
 {
 	static const struct td_window windows[] = { { 0, 0, WIDTH, HEIGHT }, { 19, 18, 7, 9 } };
 	struct td_image_info info;
@@ -101,8 +103,8 @@ static bool agree(struct td_jpeg *j[2], struct td_buf pixels[2], const uint8_t *
 	for (size_t i = 0; i < TD_COUNT(windows); i++) {
 		struct td_pixels p[2];
 		for (int k = 0; k < 2; k++)
-			if (td_jpeg_decode(j[k], &p[k], &pixels[k], &info, data, len, &windows[i],
-				false, NULL) < 0)
+			if (td_jpeg_decode(j[k], &p[k], &pixels[k], &info, data, len,
+				&windows[i], false, NULL) < 0)
 				return false;
 		if (!td_jpeg_used_own(j[1]) || !same(&p[0], &p[1]))
 			return false;

@@ -71,22 +71,23 @@ static bool stands_alone(unsigned m)
 static bool has_length(unsigned m)
 {
 	return is_sof(m) || m == M_DHT || m == M_DAC || (m >= M_SOS && m <= M_DRI) ||
-	    (m >= M_APP0 && m <= M_APP15) || m == M_COM;
+	       (m >= M_APP0 && m <= M_APP15) || m == M_COM;
 }
 
 static int read_segment(struct walk *w, unsigned m, struct tundish_error *e)
 {
 	size_t start = w->at - 2;
 	if (!has_length(m))
-		return td_err(e, TUNDISH_E_CORRUPT, "unexpected JPEG marker 0x%02X at byte %zu", m,
-		    start);
+		return td_err(e, TUNDISH_E_CORRUPT, "unexpected JPEG marker 0x%02X at byte %zu",
+		    m, start);
 	size_t n = w->len - w->at >= 2 ? td_be16(w->data + w->at) : 2;
 	if (n < 2)
-		return td_err(e, TUNDISH_E_CORRUPT, "JPEG segment at byte %zu has length %zu",
-		    start, n);
+		return td_err(
+		    e, TUNDISH_E_CORRUPT, "JPEG segment at byte %zu has length %zu", start, n);
 	if (w->len - w->at < TD_MAX(n, (size_t)2))
 		return td_err(e, TUNDISH_E_TRUNCATED,
-		    "JPEG header is cut: segment 0x%02X at byte %zu needs %zu bytes, %zu are there",
+		    "JPEG header is cut: segment 0x%02X at byte %zu needs %zu bytes, %zu are "
+		    "there",
 		    m, start, n, w->len - w->at);
 	w->payload = w->data + w->at + 2;
 	w->payload_len = n - 2;
@@ -118,23 +119,18 @@ static const char *unsupported_frame(unsigned m, unsigned precision)
 	return precision == 12 ? "12-bit JPEG" : precision == 16 ? "16-bit JPEG" : NULL;
 }
 
-static int check_size(uint32_t width, uint32_t height, uint64_t max_pixels,
-    struct tundish_error *e)
+static int check_size(
+    uint32_t width, uint32_t height, uint64_t max_pixels, struct tundish_error *e)
 {
-	if (width == 0)
-		return td_err(e, TUNDISH_E_CORRUPT, "width 0");
-	if (height == 0)
+	if (width && height == 0)
 		return td_err(e, TUNDISH_E_UNSUPPORTED,
 		    "height 0: JPEG with its height behind the scan (DNL) is not supported");
-	if ((uint64_t)width * height > max_pixels)
-		return td_err(e, TUNDISH_E_LIMIT,
-		    "%" PRIu32 " x %" PRIu32 " is above the limit of %" PRIu64 " pixels", width,
-		    height, max_pixels);
-	if (width > JPEG_MAX_DIMENSION || height > JPEG_MAX_DIMENSION)
-		return td_err(e, TUNDISH_E_UNSUPPORTED,
-		    "%" PRIu32 " x %" PRIu32 " is above libjpeg's limit of %ld pixels a side", width,
-		    height, JPEG_MAX_DIMENSION);
-	return 0;
+	int r = td_image_check_size(width, height, max_pixels, e);
+	if (r == 0 && (width > JPEG_MAX_DIMENSION || height > JPEG_MAX_DIMENSION))
+		r = td_err(e, TUNDISH_E_UNSUPPORTED,
+		    "%" PRIu32 " x %" PRIu32 " is above libjpeg's limit of %ld pixels a side",
+		    width, height, JPEG_MAX_DIMENSION);
+	return r;
 }
 
 static int read_frame(struct td_image_info *ret, const struct walk *w, unsigned m,
@@ -161,10 +157,15 @@ static int read_frame(struct td_image_info *ret, const struct walk *w, unsigned 
 	for (unsigned i = 0; i < n; i++) {
 		unsigned h = p[7 + 3 * i] >> 4, v = p[7 + 3 * i] & 15;
 		if (h < 1 || h > 4 || v < 1 || v > 4)
-			return td_err(e, TUNDISH_E_CORRUPT, "JPEG sampling factor %u x %u", h, v);
+			return td_err(
+			    e, TUNDISH_E_CORRUPT, "JPEG sampling factor %u x %u", h, v);
 	}
-	*ret = (struct td_image_info){ .kind = TD_IMAGE_JPEG, .width = width, .height = height,
-		.channels = n, .bits = 8, .progressive = m == M_SOF2 || m == M_SOF10 };
+	*ret = (struct td_image_info){ .kind = TD_IMAGE_JPEG,
+		.width = width,
+		.height = height,
+		.channels = n,
+		.bits = 8,
+		.progressive = m == M_SOF2 || m == M_SOF10 };
 	return 0;
 }
 
@@ -230,8 +231,8 @@ int td_jpeg_walk(const void *data, size_t len, struct tundish_error *e)
 		if (m == 0 || m == M_EOI || (m == M_SOS && !frame))
 			return header_end(m, e);
 		if (is_sof(m) && frame)
-			return td_err(e, TUNDISH_E_CORRUPT, "second JPEG frame at byte %zu",
-			    w.at - 2);
+			return td_err(
+			    e, TUNDISH_E_CORRUPT, "second JPEG frame at byte %zu", w.at - 2);
 		int r = read_segment(&w, m, e);
 		if (r < 0)
 			return r;

@@ -22,14 +22,14 @@ struct td_jpeg {
 	struct jpeg_progress_mgr progress;
 	struct jpeg_source_mgr src;
 	jmp_buf jump;
-	int code;	  /* of the error that jumped, or GIVE_UP */
-	bool own;	  /* our entropy decoder may be used */
-	bool attached;	  /* and is */
-	bool ended;	  /* libjpeg asked for more than there is */
-	unsigned damage;  /* warnings that mean wrong pixels */
+	int code;	 /* of the error that jumped, or GIVE_UP */
+	bool own;	 /* our entropy decoder may be used */
+	bool attached;	 /* and is */
+	bool ended;	 /* libjpeg asked for more than there is */
+	unsigned damage; /* warnings that mean wrong pixels */
 	char message[JMSG_LENGTH_MAX];
-	struct td_buf row;/* rows that nobody wants */
-	const void *index;/* for the next picture */
+	struct td_buf row; /* rows that nobody wants */
+	const void *index; /* for the next picture */
 	size_t index_len;
 	bool index_refused;
 
@@ -149,8 +149,10 @@ int td_jpeg_new(struct td_jpeg **ret, struct tundish_error *e)
 	j->err.emit_message = on_message;
 	j->client.give_up = on_give_up;
 	j->progress.progress_monitor = on_progress;
-	j->src = (struct jpeg_source_mgr){ .init_source = src_nothing, .fill_input_buffer = src_fill,
-		.skip_input_data = src_skip, .resync_to_restart = jpeg_resync_to_restart,
+	j->src = (struct jpeg_source_mgr){ .init_source = src_nothing,
+		.fill_input_buffer = src_fill,
+		.skip_input_data = src_skip,
+		.resync_to_restart = jpeg_resync_to_restart,
 		.term_source = src_nothing };
 	*ret = j;
 	return 0;
@@ -256,8 +258,8 @@ static void attach(struct td_jpeg *j, uint32_t x, uint32_t width)
 	uint32_t side = 8;
 	if (j->c.num_components > 1)
 		side *= (uint32_t)j->c.max_h_samp_factor;
-	j->attached = td_entropy_attach(&j->c, x / side, (x + width - 1) / side,
-	    j->entries.n ? &j->entries : NULL);
+	j->attached = td_entropy_attach(
+	    &j->c, x / side, (x + width - 1) / side, j->entries.n ? &j->entries : NULL);
 }
 
 static void make_pixels(struct td_jpeg *j)
@@ -286,8 +288,12 @@ static void make_pixels(struct td_jpeg *j)
 		cmyk_to_rgbx(to, (size_t)width * want->height, c->saw_Adobe_marker);
 	if (jpeg_has_multiple_scans(c) && j->ended && j->damage++ == 0)
 		snprintf(j->message, sizeof j->message, "JPEG ends before its last scan");
-	j->out = (struct td_pixels){ .data = to + (size_t)(want->x - x) * 4, .width = want->width,
-		.height = want->height, .channels = 3, .step = 4, .stride = stride,
+	j->out = (struct td_pixels){ .data = to + (size_t)(want->x - x) * 4,
+		.width = want->width,
+		.height = want->height,
+		.channels = 3,
+		.step = 4,
+		.stride = stride,
 		.warnings = j->damage };
 }
 
@@ -328,7 +334,8 @@ static bool open_index(struct td_jpeg *j, const void *data, size_t len)
 {
 	bool given = j->index != NULL;
 	j->entries.n = 0;
-	if (given && j->try_own && !td_jpeg_index_open(&j->entries, j->index, j->index_len, data, len))
+	if (given && j->try_own &&
+	    !td_jpeg_index_open(&j->entries, j->index, j->index_len, data, len))
 		j->entries.n = 0;
 	j->index = NULL;
 	return given;
@@ -345,7 +352,8 @@ int td_jpeg_decode(struct td_jpeg *j, struct td_pixels *ret, struct td_buf *pixe
 	j->try_own = j->own;
 	bool given = open_index(j, data, len);
 	int r = guarded_run(j, data, len);
-	j->index_refused = given && (r == GIVE_UP || !j->attached || !j->client.entropy.entries);
+	j->index_refused =
+	    given && (r == GIVE_UP || !j->attached || !j->client.entropy.entries);
 	if (r == GIVE_UP) {
 		j->try_own = false;
 		r = guarded_run(j, data, len);

@@ -21,14 +21,15 @@ BODY v4 load4(const float *p)
 	return v;
 }
 
-BODY void blend_body(float *restrict to, const uint8_t *restrict a, const uint8_t *restrict b,
-    float t, size_t n)
+BODY void blend_body(
+    float *restrict to, const uint8_t *restrict a, const uint8_t *restrict b, float t, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		to[i] = (float)a[i] + (float)((int)b[i] - (int)a[i]) * t;
 }
 
-BODY void weigh_body(float *restrict to, const uint8_t *restrict row, float w, size_t n, bool more)
+BODY void weigh_body(
+    float *restrict to, const uint8_t *restrict row, float w, size_t n, bool more)
 {
 	if (!more)
 		for (size_t i = 0; i < n; i++)
@@ -46,8 +47,8 @@ BODY v4 lerp1(const float *row, const struct td_lerp *tap, v4 scale, v4 bias)
 
 /* The fourth float lands where the next pixel will be written, so the last pixel is
  * stored as three. */
-BODY void lerp_body(float *restrict to, const float *restrict row, const struct td_lerp *restrict taps,
-    size_t n, const float scale[3], const float bias[3])
+BODY void lerp_body(float *restrict to, const float *restrict row,
+    const struct td_lerp *restrict taps, size_t n, const float scale[3], const float bias[3])
 {
 	v4 s = { scale[0], scale[1], scale[2], 0 }, o = { bias[0], bias[1], bias[2], 0 }, v;
 	for (size_t i = 0; i + 1 < n; i++) {
@@ -67,8 +68,9 @@ BODY v4 sum1(const float *row, const struct td_taps *taps, unsigned step, v4 sca
 	return v * scale + bias;
 }
 
-BODY void sum_body(float *restrict to, const float *restrict row, const struct td_taps *restrict taps,
-    size_t n, unsigned step, const float scale[3], const float bias[3])
+BODY void sum_body(float *restrict to, const float *restrict row,
+    const struct td_taps *restrict taps, size_t n, unsigned step, const float scale[3],
+    const float bias[3])
 {
 	v4 s = { scale[0], scale[1], scale[2], 0 }, o = { bias[0], bias[1], bias[2], 0 }, v;
 	for (size_t i = 0; i + 1 < n; i++) {
@@ -138,46 +140,47 @@ BODY void bf16_body(uint16_t *restrict to, const float *restrict from, size_t n)
 }
 
 /* One set: every body inside a function for that target. */
-#define KERNELS(isa, attribute, blend, lerp, f16)                                                               \
-	attribute static void blend_##isa(float *to, const uint8_t *a, const uint8_t *b, float t,  \
-	    size_t n)                                                                              \
-	{                                                                                          \
-		blend(to, a, b, t, n);                                                             \
-	}                                                                                          \
-	attribute static void weigh_##isa(float *to, const uint8_t *row, float w, size_t n,        \
-	    bool more)                                                                             \
-	{                                                                                          \
-		weigh_body(to, row, w, n, more);                                                   \
-	}                                                                                          \
-	attribute static void lerp_##isa(float *to, const float *row, const struct td_lerp *taps,  \
-	    size_t n, const float scale[3], const float bias[3])                                   \
-	{                                                                                          \
-		lerp(to, row, taps, n, scale, bias);                                               \
-	}                                                                                          \
-	attribute static void sum_##isa(float *to, const float *row, const struct td_taps *taps,   \
-	    size_t n, unsigned step, const float scale[3], const float bias[3])                    \
-	{                                                                                          \
-		sum_body(to, row, taps, n, step, scale, bias);                                     \
-	}                                                                                          \
-	attribute static void split_##isa(float *r, float *g, float *b, const float *row,          \
-	    size_t n)                                                                              \
-	{                                                                                          \
-		split_body(r, g, b, row, n);                                                       \
-	}                                                                                          \
-	attribute static void u8_##isa(uint8_t *to, const float *from, size_t n)                   \
-	{                                                                                          \
-		u8_body(to, from, n);                                                              \
-	}                                                                                          \
-	attribute static void f16_##isa(uint16_t *to, const float *from, size_t n)                 \
-	{                                                                                          \
-		f16(to, from, n);                                                                  \
-	}                                                                                          \
-	attribute static void bf16_##isa(uint16_t *to, const float *from, size_t n)                \
-	{                                                                                          \
-		bf16_body(to, from, n);                                                            \
-	}                                                                                          \
-	static const struct td_kernels set_##isa = { #isa, blend_##isa, weigh_##isa, lerp_##isa,   \
-		sum_##isa, split_##isa, u8_##isa, f16_##isa, bf16_##isa };
+#define KERNELS(isa, attribute, blend, lerp, f16)                                            \
+	attribute static void blend_##isa(                                                   \
+	    float *to, const uint8_t *a, const uint8_t *b, float t, size_t n)                \
+	{                                                                                    \
+		blend(to, a, b, t, n);                                                       \
+	}                                                                                    \
+	attribute static void weigh_##isa(                                                   \
+	    float *to, const uint8_t *row, float w, size_t n, bool more)                     \
+	{                                                                                    \
+		weigh_body(to, row, w, n, more);                                             \
+	}                                                                                    \
+	attribute static void lerp_##isa(float *to, const float *row,                        \
+	    const struct td_lerp *taps, size_t n, const float scale[3], const float bias[3]) \
+	{                                                                                    \
+		lerp(to, row, taps, n, scale, bias);                                         \
+	}                                                                                    \
+	attribute static void sum_##isa(float *to, const float *row,                         \
+	    const struct td_taps *taps, size_t n, unsigned step, const float scale[3],       \
+	    const float bias[3])                                                             \
+	{                                                                                    \
+		sum_body(to, row, taps, n, step, scale, bias);                               \
+	}                                                                                    \
+	attribute static void split_##isa(                                                   \
+	    float *r, float *g, float *b, const float *row, size_t n)                        \
+	{                                                                                    \
+		split_body(r, g, b, row, n);                                                 \
+	}                                                                                    \
+	attribute static void u8_##isa(uint8_t *to, const float *from, size_t n)             \
+	{                                                                                    \
+		u8_body(to, from, n);                                                        \
+	}                                                                                    \
+	attribute static void f16_##isa(uint16_t *to, const float *from, size_t n)           \
+	{                                                                                    \
+		f16(to, from, n);                                                            \
+	}                                                                                    \
+	attribute static void bf16_##isa(uint16_t *to, const float *from, size_t n)          \
+	{                                                                                    \
+		bf16_body(to, from, n);                                                      \
+	}                                                                                    \
+	static const struct td_kernels set_##isa = { #isa, blend_##isa, weigh_##isa,         \
+		lerp_##isa, sum_##isa, split_##isa, u8_##isa, f16_##isa, bf16_##isa };
 
 KERNELS(plain, , blend_body, lerp_body, f16_body)
 
@@ -186,7 +189,9 @@ KERNELS(plain, , blend_body, lerp_body, f16_body)
 #if defined(__clang__) /* has no such switch for one function */
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,f16c")))
 #else
-#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,f16c,prefer-vector-width=512")))
+#define AVX512          \
+	__attribute__(( \
+	    target("avx512f,avx512bw,avx512vl,avx512dq,f16c,prefer-vector-width=512")))
 #endif
 
 AVX2 static inline void f16_by_f16c(uint16_t *to, const float *from, size_t n)
@@ -198,7 +203,8 @@ AVX2 static inline void f16_by_f16c(uint16_t *to, const float *from, size_t n)
 	f16_body(to + i, from + i, n - i);
 }
 
-AVX2 static inline void blend_by_8(float *to, const uint8_t *a, const uint8_t *b, float t, size_t n)
+AVX2 static inline void blend_by_8(
+    float *to, const uint8_t *a, const uint8_t *b, float t, size_t n)
 {
 	size_t i = 0;
 	for (; i + 8 <= n; i += 8) {
@@ -211,7 +217,8 @@ AVX2 static inline void blend_by_8(float *to, const uint8_t *a, const uint8_t *b
 	blend_body(to + i, a + i, b + i, t, n - i);
 }
 
-AVX512 static inline void blend_by_16(float *to, const uint8_t *a, const uint8_t *b, float t, size_t n)
+AVX512 static inline void blend_by_16(
+    float *to, const uint8_t *a, const uint8_t *b, float t, size_t n)
 {
 	size_t i = 0;
 	for (; i + 16 <= n; i += 16) {
@@ -225,19 +232,21 @@ AVX512 static inline void blend_by_16(float *to, const uint8_t *a, const uint8_t
 }
 
 /* Four pixels in one register. */
-#define FOUR(row, taps, side)                                                                      \
-	_mm512_insertf32x4(                                                                        \
-	    _mm512_insertf32x4(                                                                    \
-		_mm512_insertf32x4(_mm512_castps128_ps512(_mm_loadu_ps((row) + (taps)[0].side)),   \
-		    _mm_loadu_ps((row) + (taps)[1].side), 1),                                      \
-		_mm_loadu_ps((row) + (taps)[2].side), 2),                                          \
+#define FOUR(row, taps, side)                                                                \
+	_mm512_insertf32x4(                                                                  \
+	    _mm512_insertf32x4(_mm512_insertf32x4(_mm512_castps128_ps512(                    \
+						      _mm_loadu_ps((row) + (taps)[0].side)), \
+				   _mm_loadu_ps((row) + (taps)[1].side), 1),                 \
+		_mm_loadu_ps((row) + (taps)[2].side), 2),                                    \
 	    _mm_loadu_ps((row) + (taps)[3].side), 3)
 
-AVX512 static inline void lerp_by_4(float *to, const float *row, const struct td_lerp *taps, size_t n,
-    const float scale[3], const float bias[3])
+AVX512 static inline void lerp_by_4(float *to, const float *row, const struct td_lerp *taps,
+    size_t n, const float scale[3], const float bias[3])
 {
-	const __m512i spread = _mm512_setr_epi32(2, 2, 2, 2, 5, 5, 5, 5, 8, 8, 8, 8, 11, 11, 11, 11);
-	const __m512i close = _mm512_setr_epi32(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 0, 0, 0, 0);
+	const __m512i spread =
+	    _mm512_setr_epi32(2, 2, 2, 2, 5, 5, 5, 5, 8, 8, 8, 8, 11, 11, 11, 11);
+	const __m512i close =
+	    _mm512_setr_epi32(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 0, 0, 0, 0);
 	__m512 s = _mm512_broadcast_f32x4(_mm_setr_ps(scale[0], scale[1], scale[2], 0));
 	__m512 o = _mm512_broadcast_f32x4(_mm_setr_ps(bias[0], bias[1], bias[2], 0));
 	size_t i = 0;
@@ -267,8 +276,8 @@ const struct td_kernels *td_kernels_at(unsigned i)
 #if defined(__x86_64__)
 	bool avx2 = __builtin_cpu_supports("avx2") && has_f16c();
 	bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
-	    __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-	    __builtin_cpu_supports("avx512dq");
+		      __builtin_cpu_supports("avx512bw") &&
+		      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
 	if (i == 1 && avx2)
 		return &set_avx2;
 	if (i == 2 && avx512)

@@ -30,8 +30,8 @@ struct td_kernels {
 	void (*lerp)(float *to, const float *row, const struct td_lerp *taps, size_t n,
 	    const float scale[3], const float bias[3]);
 	/* the same for runs: v = w0 * p0 + w1 * p1 + ... */
-	void (*sum)(float *to, const float *row, const struct td_taps *taps, size_t n, unsigned step,
-	    const float scale[3], const float bias[3]);
+	void (*sum)(float *to, const float *row, const struct td_taps *taps, size_t n,
+	    unsigned step, const float scale[3], const float bias[3]);
 	/* takes rows of three channels apart */
 	void (*split)(float *r, float *g, float *b, const float *row, size_t n);
 	void (*to_u8)(uint8_t *to, const float *from, size_t n);

@@ -23,8 +23,8 @@ struct chunk {
 };
 
 /* Reads the chunk at *at with its checksum and moves *at behind it. */
-static int next_chunk(struct chunk *ret, const uint8_t *p, size_t len, size_t *at,
-    struct tundish_error *e)
+static int next_chunk(
+    struct chunk *ret, const uint8_t *p, size_t len, size_t *at, struct tundish_error *e)
 {
 	size_t left = len - *at;
 	struct chunk c = { .at = *at };
@@ -42,8 +42,8 @@ static int next_chunk(struct chunk *ret, const uint8_t *p, size_t len, size_t *a
 		if (((c.name[i] | 0x20) < 'a') || (c.name[i] | 0x20) > 'z')
 			return td_err(e, TUNDISH_E_CORRUPT, "no PNG chunk at byte %zu", *at);
 	if (crc32_gzip_refl(0, c.name, (uint64_t)c.len + 4) != td_be32(c.data + c.len))
-		return td_err(e, TUNDISH_E_CORRUPT, "PNG chunk %.4s at byte %zu: checksum mismatch",
-		    (const char *)c.name, *at);
+		return td_err(e, TUNDISH_E_CORRUPT,
+		    "PNG chunk %.4s at byte %zu: checksum mismatch", (const char *)c.name, *at);
 	*at += c.len + (size_t)CHUNK_EXTRA;
 	*ret = c;
 	return 0;
@@ -72,21 +72,6 @@ static bool fits(unsigned colour, unsigned bits)
 	}
 }
 
-static int check_size(uint32_t width, uint32_t height, uint64_t max_pixels,
-    struct tundish_error *e)
-{
-	if (width == 0 || height == 0)
-		return td_err(e, TUNDISH_E_CORRUPT, "%s 0", width ? "height" : "width");
-	if ((uint64_t)width * height > max_pixels)
-		return td_err(e, TUNDISH_E_LIMIT,
-		    "%" PRIu32 " x %" PRIu32 " is above the limit of %" PRIu64 " pixels", width,
-		    height, max_pixels);
-	if (width > PNG_UINT_31_MAX || height > PNG_UINT_31_MAX)
-		return td_err(e, TUNDISH_E_CORRUPT, "PNG claims %" PRIu32 " x %" PRIu32, width,
-		    height);
-	return 0;
-}
-
 int td_png_header(struct td_image_info *ret, const void *data, size_t len, uint64_t max_pixels,
     struct tundish_error *e)
 {
@@ -99,20 +84,28 @@ int td_png_header(struct td_image_info *ret, const void *data, size_t len, uint6
 		return td_err(e, TUNDISH_E_CORRUPT, "PNG does not begin with a header");
 	uint32_t width = td_be32(c.data), height = td_be32(c.data + 4);
 	unsigned bits = c.data[8], colour = c.data[9];
-	r = check_size(width, height, max_pixels, e);
+	r = td_image_check_size(width, height, max_pixels, e);
 	if (r < 0)
 		return r;
+	if (width > PNG_UINT_31_MAX || height > PNG_UINT_31_MAX)
+		return td_err(
+		    e, TUNDISH_E_CORRUPT, "PNG claims %" PRIu32 " x %" PRIu32, width, height);
 	if (!fits(colour, bits))
-		return td_err(e, TUNDISH_E_CORRUPT, "PNG with colour type %u and %u bits", colour,
-		    bits);
+		return td_err(
+		    e, TUNDISH_E_CORRUPT, "PNG with colour type %u and %u bits", colour, bits);
 	if (c.data[10] || c.data[11] || c.data[12] > 1)
 		return td_err(e, TUNDISH_E_UNSUPPORTED,
-		    "PNG with compression %u, filter %u, interlace %u is not supported", c.data[10],
-		    c.data[11], c.data[12]);
+		    "PNG with compression %u, filter %u, interlace %u is not supported",
+		    c.data[10], c.data[11], c.data[12]);
 	bool palette = colour == PNG_COLOR_TYPE_PALETTE, alpha = colour & PNG_COLOR_MASK_ALPHA;
 	unsigned channels = (colour & PNG_COLOR_MASK_COLOR ? 3u : 1u) + alpha;
-	*ret = (struct td_image_info){ .kind = TD_IMAGE_PNG, .width = width, .height = height,
-		.channels = channels, .bits = bits, .palette = palette, .alpha = alpha };
+	*ret = (struct td_image_info){ .kind = TD_IMAGE_PNG,
+		.width = width,
+		.height = height,
+		.channels = channels,
+		.bits = bits,
+		.palette = palette,
+		.alpha = alpha };
 	return 0;
 }
 
@@ -167,7 +160,8 @@ static void on_read(png_structp png, png_bytep to, size_t n)
 	struct reader *r = png_get_io_ptr(png);
 	if (n > r->len - r->at) {
 		r->code = TUNDISH_E_TRUNCATED;
-		snprintf(r->message, sizeof r->message, "PNG is cut: no end in %zu bytes", r->len);
+		snprintf(
+		    r->message, sizeof r->message, "PNG is cut: no end in %zu bytes", r->len);
 		png_error(png, "cut");
 	}
 	memcpy(to, r->data + r->at, n);
@@ -229,7 +223,10 @@ static void run(struct reader *r)
 		}
 	}
 	r->out = (struct td_pixels){ .data = whole && to ? to + (size_t)w->x * 3 : to,
-		.width = w->width, .height = w->height, .channels = 3, .step = 3,
+		.width = w->width,
+		.height = w->height,
+		.channels = 3,
+		.step = 3,
 		.stride = stride };
 }
 
@@ -251,11 +248,15 @@ int td_png_decode(struct td_pixels *ret, struct td_buf *pixels, struct td_buf *r
     const struct td_image_info *info, const void *data, size_t len,
     const struct td_window *window, struct tundish_error *e)
 {
-	struct reader r = { .data = data, .len = len, .info = info, .want = *window,
-		.pixels = pixels, .row = row };
+	struct reader r = { .data = data,
+		.len = len,
+		.info = info,
+		.want = *window,
+		.pixels = pixels,
+		.row = row };
 	if (guarded_run(&r) < 0)
-		return td_err(e, r.code, "%s",
-		    r.code == TUNDISH_E_MEMORY ? "out of memory" : r.message);
+		return td_err(
+		    e, r.code, "%s", r.code == TUNDISH_E_MEMORY ? "out of memory" : r.message);
 	if (pixels)
 		*ret = r.out;
 	return 0;

@@ -60,8 +60,8 @@ static double triangle(uint32_t i, double centre, double width)
 	return d < 1 ? 1 - d : 0;
 }
 
-static void plan_taps(struct td_taps *taps, float *weights, size_t most, uint32_t in, uint32_t out,
-    enum td_resize_rule rule, unsigned step)
+static void plan_taps(struct td_taps *taps, float *weights, size_t most, uint32_t in,
+    uint32_t out, enum td_resize_rule rule, unsigned step)
 {
 	double scale = (double)in / out, width = scale > 1 ? scale : 1;
 	for (uint32_t i = 0; i < out; i++, weights += most) {
@@ -70,8 +70,8 @@ static void plan_taps(struct td_taps *taps, float *weights, size_t most, uint32_
 		double start = centre - reach, end = centre + reach;
 		uint32_t first = start > 0 ? TD_MIN((uint32_t)start, in - 1) : 0, n = 0;
 		for (uint32_t k = first; k < in && k < end && n < most; k++, n++) {
-			w[0] = rule == TD_RESIZE_AREA ? cover(k, start, end) :
-							triangle(k, centre, width);
+			w[0] = rule == TD_RESIZE_AREA ? cover(k, start, end)
+						      : triangle(k, centre, width);
 			weights[n] = (float)w[0];
 			sum += w[0];
 		}
@@ -85,14 +85,15 @@ static void plan_taps(struct td_taps *taps, float *weights, size_t most, uint32_
 static size_t axis_bytes(uint32_t in, uint32_t out, enum td_resize_rule rule, size_t *ret_most)
 {
 	*ret_most = 2 * (size_t)(in / out + 1) + 3;
-	size_t each = rule == TD_RESIZE_BILINEAR ? sizeof(struct td_lerp) :
-						   sizeof(struct td_taps) + *ret_most * sizeof(float);
+	size_t each = rule == TD_RESIZE_BILINEAR
+			  ? sizeof(struct td_lerp)
+			  : sizeof(struct td_taps) + *ret_most * sizeof(float);
 	size_t bytes;
 	return td_mul_overflow(each, out, &bytes) ? 0 : (bytes + 15) & ~(size_t)15;
 }
 
-static void plan_axis(struct axis *a, void *at, uint32_t in, uint32_t out, enum td_resize_rule rule,
-    size_t most, unsigned step)
+static void plan_axis(struct axis *a, void *at, uint32_t in, uint32_t out,
+    enum td_resize_rule rule, size_t most, unsigned step)
 {
 	*a = (struct axis){ 0 };
 	if (rule == TD_RESIZE_BILINEAR) {
@@ -173,8 +174,8 @@ static void blend_rows(struct job *j, uint32_t y)
 	}
 	const struct td_taps *t = &j->y.taps[y];
 	for (uint32_t k = 0; k < t->count; k++)
-		j->kernels->weigh(j->row, src->data + (t->first + k) * src->stride, t->weights[k], n,
-		    k > 0);
+		j->kernels->weigh(
+		    j->row, src->data + (t->first + k) * src->stride, t->weights[k], n, k > 0);
 }
 
 static void blend_columns(struct job *j, float *to)
@@ -182,8 +183,8 @@ static void blend_columns(struct job *j, float *to)
 	if (j->x.lerp)
 		j->kernels->lerp(to, j->row, j->x.lerp, j->store->width, j->scale, j->bias);
 	else
-		j->kernels->sum(to, j->row, j->x.taps, j->store->width, j->src->step, j->scale,
-		    j->bias);
+		j->kernels->sum(
+		    to, j->row, j->x.taps, j->store->width, j->src->step, j->scale, j->bias);
 }
 
 static size_t sample_bytes(int dtype)
@@ -249,7 +250,8 @@ static void copy_pixels(const struct td_pixels *src, const struct td_store *to)
 	size_t width = to->width, plane = width * to->height;
 	size_t dx = to->nchw ? 1 : 3, dc = to->nchw ? plane : 1;
 	for (size_t y = 0; y < to->height; y++) {
-		const uint8_t *from = src->data + (to->vflip ? to->height - 1 - y : y) * src->stride;
+		const uint8_t *from =
+		    src->data + (to->vflip ? to->height - 1 - y : y) * src->stride;
 		uint8_t *out = (uint8_t *)to->out + y * width * dx;
 		ptrdiff_t step = (ptrdiff_t)src->step;
 		if (to->hflip) {
@@ -264,13 +266,14 @@ static void copy_pixels(const struct td_pixels *src, const struct td_store *to)
 	}
 }
 
-int td_store_pixels(const struct td_pixels *src, const struct td_store *store, struct td_scratch *s,
-    struct tundish_error *e)
+int td_store_pixels(const struct td_pixels *src, const struct td_store *store,
+    struct td_scratch *s, struct tundish_error *e)
 {
 	bool same = store->width == src->width && store->height == src->height;
-	if (src->channels != 3 || src->step < 3 || src->step > 4 || !src->width || !src->height ||
-	    src->width > INT32_MAX / 4 || store->width > INT32_MAX / 4 ||
-	    !store->width || !store->height || store->dtype > TUNDISH_FLOAT32 || store->dtype < 0)
+	if (src->channels != 3 || src->step < 3 || src->step > 4 || !src->width ||
+	    !src->height || src->width > INT32_MAX / 4 || store->width > INT32_MAX / 4 ||
+	    !store->width || !store->height || store->dtype > TUNDISH_FLOAT32 ||
+	    store->dtype < 0)
 		return td_err(e, TUNDISH_E_INVALID, "pixels cannot be stored like this");
 	if (same && !store->scaled && store->dtype == TUNDISH_UINT8 && !src->floats) {
 		copy_pixels(src, store);

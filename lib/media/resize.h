@@ -15,10 +15,10 @@ struct td_store {
 	uint32_t width, height;
 	enum td_resize_rule rule; /* unused when the size stays */
 	bool hflip, vflip;
-	bool scaled;		  /* use scale and bias; else the value as it is */
+	bool scaled; /* use scale and bias; else the value as it is */
 	float scale[3], bias[3];
-	int dtype;		  /* enum tundish_dtype; uint8: rounded to nearest even, clamped, NaN 0 */
-	bool nchw;		  /* planes, else interleaved */
+	int dtype; /* enum tundish_dtype; uint8: rounded to nearest even, clamped, NaN 0 */
+	bool nchw; /* planes, else interleaved */
 	void *out;
 };
 
@@ -30,5 +30,5 @@ void td_scratch_free(struct td_scratch *s);
 
 /* Takes a source of pixels to store->out. The result depends on nothing but the
  * arguments: the same on every CPU. MEMORY is the only error. */
-int td_store_pixels(const struct td_pixels *src, const struct td_store *store, struct td_scratch *s,
-    struct tundish_error *e);
+int td_store_pixels(const struct td_pixels *src, const struct td_store *store,
+    struct td_scratch *s, struct tundish_error *e);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * How much CPU time one thread takes for random_resized_crop:224 hflip normalize samples, against
- * libjpeg's entropy decoding alone on the same files, in turn. Not a test.
+ * How much CPU time one thread takes for random_resized_crop:224 hflip normalize samples,
+ * against libjpeg's entropy decoding alone on the same files, in turn. Not a test.
  *
  * crops ROUNDS FILE... */
 #include <math.h>
@@ -54,8 +54,8 @@ static struct td_window draw_crop(const struct td_image_info *info, struct td_rn
 
 static struct td_window central(const struct td_image_info *info)
 {
-	struct td_window w = { (uint32_t)(info->width * 0.125 / 2), (uint32_t)(info->height * 0.125 / 2),
-		0, 0 };
+	struct td_window w = { (uint32_t)(info->width * 0.125 / 2),
+		(uint32_t)(info->height * 0.125 / 2), 0, 0 };
 	w.width = info->width - 2 * w.x;
 	w.height = info->height - 2 * w.y;
 	return w;
@@ -86,14 +86,16 @@ static double crop_rate(const struct file *files, int n, struct td_decoder *d, e
     float *batch, uint64_t round)
 {
 	static struct td_scratch scratch;
-	int index = mode == MCU_INDEX ? 1 : mode == ROW_INDEX || mode == EVAL_ROW_INDEX ? 0 : -1;
+	int index = mode == MCU_INDEX				  ? 1
+		    : mode == ROW_INDEX || mode == EVAL_ROW_INDEX ? 0
+								  : -1;
 	uint64_t start = td_thread_cpu_ns();
 	for (int i = 0; i < n; i++) {
 		const struct file *f = &files[i];
 		struct td_rng r;
 		td_rng_at(&r, round, 0, (uint64_t)i, TD_RNG_OP);
-		struct td_window w = mode >= EVAL_LIBJPEG ? central(&f->info) :
-							    draw_crop(&f->info, &r);
+		struct td_window w =
+		    mode >= EVAL_LIBJPEG ? central(&f->info) : draw_crop(&f->info, &r);
 		struct td_pixels p;
 		struct tundish_error e = { 0 };
 		if (index >= 0)
@@ -103,9 +105,13 @@ static double crop_rate(const struct file *files, int n, struct td_decoder *d, e
 			fprintf(stderr, "file %d: %s\n", i, e.text);
 			exit(1);
 		}
-		struct td_store s = { .width = 224, .height = 224, .dtype = TUNDISH_FLOAT32,
-			.hflip = td_rng_u32(&r) & 1, .scaled = true,
-			.scale = { 0.0171f, 0.0175f, 0.0174f }, .bias = { -2.1f, -2.0f, -1.8f },
+		struct td_store s = { .width = 224,
+			.height = 224,
+			.dtype = TUNDISH_FLOAT32,
+			.hflip = td_rng_u32(&r) & 1,
+			.scaled = true,
+			.scale = { 0.0171f, 0.0175f, 0.0174f },
+			.bias = { -2.1f, -2.0f, -1.8f },
 			.out = batch + (size_t)(i % 64) * 224 * 224 * 3 };
 		td_store_pixels(&p, &s, &scratch, &e);
 	}

@@ -46,8 +46,8 @@ static inline const void *npy_data(const struct blob *b)
 
 struct jpeg_wish {
 	uint32_t width, height;
-	int components;	    /* 1, 3 or 4 */
-	uint8_t sampling[4];/* h << 4 | v for each component */
+	int components;	     /* 1, 3 or 4 */
+	uint8_t sampling[4]; /* h << 4 | v for each component */
 	int quality;
 	int restart_rows, restart_mcus;
 	bool rgb, plain_cmyk, progressive, arithmetic, one_scan_each;
@@ -69,7 +69,8 @@ static inline void paint(uint8_t *row, const struct jpeg_wish *w, uint32_t y, ui
 static inline void one_scan_each(struct jpeg_compress_struct *c, jpeg_scan_info *scans)
 {
 	for (int i = 0; i < c->num_components; i++)
-		scans[i] = (jpeg_scan_info){ .comps_in_scan = 1, .component_index = { i }, .Se = 63 };
+		scans[i] =
+		    (jpeg_scan_info){ .comps_in_scan = 1, .component_index = { i }, .Se = 63 };
 	c->scan_info = scans;
 	c->num_scans = c->num_components;
 }
@@ -87,9 +88,9 @@ static inline struct blob make_jpeg(const struct jpeg_wish *w, uint32_t seed)
 	c.image_width = w->width;
 	c.image_height = w->height;
 	c.input_components = w->components;
-	c.in_color_space = w->components == 1 ? JCS_GRAYSCALE :
-	    w->components == 3		      ? JCS_RGB :
-						JCS_CMYK;
+	c.in_color_space = w->components == 1	? JCS_GRAYSCALE
+			   : w->components == 3 ? JCS_RGB
+						: JCS_CMYK;
 	jpeg_set_defaults(&c);
 	if (w->rgb)
 		jpeg_set_colorspace(&c, JCS_RGB);
@@ -143,8 +144,8 @@ static inline uint8_t *full_decode(const struct blob *b, uint32_t *ret_warnings)
 	return all;
 }
 
-static inline bool same_window(const uint8_t *all, uint32_t all_width, const struct td_window *w,
-    const struct td_pixels *p)
+static inline bool same_window(const uint8_t *all, uint32_t all_width,
+    const struct td_window *w, const struct td_pixels *p)
 {
 	for (uint32_t y = 0; y < w->height; y++)
 		for (uint32_t x = 0; x < w->width; x++)

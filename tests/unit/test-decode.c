@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "pictures.h"
 
+#include <dirent.h>
+
 #include "crc32c.h"
 
 #define LIMIT 268435456u
 
 static struct td_decoder *decoder, *plain;
 
-static int decode(struct td_pixels *p, const struct blob *b, const struct td_window *w, bool lenient,
-    struct tundish_error *e)
+static int decode(struct td_pixels *p, const struct blob *b, const struct td_window *w,
+    bool lenient, struct tundish_error *e)
 {
 	struct td_image_info info;
 	int r = td_image_header(&info, b->data, b->len, LIMIT, e);
@@ -61,8 +63,10 @@ static void test_fixtures(void **state)
 static struct jpeg_wish draw_wish(uint32_t *state, const struct sampling *s)
 {
 	static const int qualities[] = { 5, 30, 75, 92, 100 };
-	struct jpeg_wish w = { .width = 1 + draw(state) % 90, .height = 1 + draw(state) % 90,
-		.components = s->components, .rgb = s->rgb,
+	struct jpeg_wish w = { .width = 1 + draw(state) % 90,
+		.height = 1 + draw(state) % 90,
+		.components = s->components,
+		.rgb = s->rgb,
 		.quality = qualities[draw(state) % TD_COUNT(qualities)] };
 	memcpy(w.sampling, s->factors, sizeof w.sampling);
 	switch (draw(state) % 8) {
@@ -106,10 +110,12 @@ static void test_windows(void **state)
 		for (int k = 0; k < 25; k++) {
 			struct td_window w = draw_window(&seed, wish.width, wish.height);
 			struct td_pixels p = must_decode(&b, &w);
-			assert_int_equal(td_decoder_used_own(decoder), !wish.progressive &&
-			    !wish.arithmetic && (!wish.one_scan_each || s->components == 1));
+			assert_int_equal(td_decoder_used_own(decoder),
+			    !wish.progressive && !wish.arithmetic &&
+				(!wish.one_scan_each || s->components == 1));
 			if (p.warnings || !same_window(want, wish.width, &w, &p))
-				fail_msg("%s file %u of %u x %u: window %u x %u at %u, %u differs",
+				fail_msg(
+				    "%s file %u of %u x %u: window %u x %u at %u, %u differs",
 				    s->name, i, wish.width, wish.height, w.width, w.height, w.x,
 				    w.y);
 		}
@@ -123,8 +129,11 @@ static void test_alignments(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < TD_COUNT(samplings); i++) {
-		struct jpeg_wish wish = { .width = 69, .height = 53, .quality = 90,
-			.components = samplings[i].components, .rgb = samplings[i].rgb };
+		struct jpeg_wish wish = { .width = 69,
+			.height = 53,
+			.quality = 90,
+			.components = samplings[i].components,
+			.rgb = samplings[i].rgb };
 		memcpy(wish.sampling, samplings[i].factors, sizeof wish.sampling);
 		struct blob b = make_jpeg(&wish, 3);
 		uint8_t *want = full_decode(&b, NULL);
@@ -134,7 +143,8 @@ static void test_alignments(void **state)
 			w.height = TD_MIN(w.height, 53 - w.y);
 			struct td_pixels p = must_decode(&b, &w);
 			if (!same_window(want, 69, &w, &p))
-				fail_msg("%s: window at %u, %u differs", samplings[i].name, w.x, w.y);
+				fail_msg("%s: window at %u, %u differs", samplings[i].name, w.x,
+				    w.y);
 		}
 		free(want);
 		free(b.data);
@@ -147,10 +157,17 @@ static void test_cmyk(void **state)
 {
 	(void)state;
 	for (int kind = 0; kind < 3; kind++) {
-		struct jpeg_wish wish = { .width = 40, .height = 30, .components = 4, .quality = 90,
-			.sampling = { 0x11, 0x11, 0x11, 0x11 }, .plain_cmyk = kind > 0 };
+		struct jpeg_wish wish = { .width = 40,
+			.height = 30,
+			.components = 4,
+			.quality = 90,
+			.sampling = { 0x11, 0x11, 0x11, 0x11 },
+			.plain_cmyk = kind > 0 };
 		struct blob b = make_jpeg(&wish, 1);
-		uint8_t *adobe = memmem(b.data, b.len, "\xff\xee\0\x0e" "Adobe", 9);
+		uint8_t *adobe = memmem(b.data, b.len,
+		    "\xff\xee\0\x0e"
+		    "Adobe",
+		    9);
 		assert_non_null(adobe);
 		if (kind == 2)
 			memcpy(adobe + 4, "Other", 5);
@@ -172,8 +189,12 @@ static void test_cut(void **state)
 {
 	(void)state;
 	for (int kind = 0; kind < 3; kind++) {
-		struct jpeg_wish wish = { .width = 120, .height = 90, .components = 3, .quality = 80,
-			.sampling = { 0x22, 0x11, 0x11 }, .progressive = kind == 1,
+		struct jpeg_wish wish = { .width = 120,
+			.height = 90,
+			.components = 3,
+			.quality = 80,
+			.sampling = { 0x22, 0x11, 0x11 },
+			.progressive = kind == 1,
 			.restart_rows = kind == 2 };
 		struct blob b = make_jpeg(&wish, 5);
 		struct td_pixels p;
@@ -183,9 +204,11 @@ static void test_cut(void **state)
 		/* without its end marker a picture is cut for the walk, all there for the
 		 * decoder (but a progressive one might have had another scan) */
 		b.len = whole - 2;
-		assert_int_equal(td_image_check(&info, b.data, b.len, TUNDISH_CHECK_STRUCTURE, LIMIT,
-				     decoder, &e), TUNDISH_E_TRUNCATED);
-		assert_int_equal(decode(&p, &b, NULL, false, &e), kind == 1 ? TUNDISH_E_TRUNCATED : 0);
+		assert_int_equal(td_image_check(&info, b.data, b.len, TUNDISH_CHECK_STRUCTURE,
+				     LIMIT, decoder, &e),
+		    TUNDISH_E_TRUNCATED);
+		assert_int_equal(
+		    decode(&p, &b, NULL, false, &e), kind == 1 ? TUNDISH_E_TRUNCATED : 0);
 		b.len = whole / 2;
 		assert_int_equal(decode(&p, &b, NULL, false, &e), TUNDISH_E_TRUNCATED);
 		assert_int_equal(decode(&p, &b, NULL, true, &e), 0);
@@ -195,10 +218,64 @@ static void test_cut(void **state)
 		if (kind != 1)
 			assert_int_equal(decode(&p, &b, &top, false, &e), 0);
 		b.len = whole;
-		assert_int_equal(td_image_check(&info, b.data, b.len, TUNDISH_CHECK_DECODE, LIMIT,
-				     decoder, &e), 0);
+		assert_int_equal(td_image_check(&info, b.data, b.len, TUNDISH_CHECK_DECODE,
+				     LIMIT, decoder, &e),
+		    0);
 		free(b.data);
 	}
+}
+
+static void windows_of_file(const char *path, uint32_t *seed)
+{
+	struct blob b = load(path);
+	struct td_image_info info;
+	struct td_pixels p, q;
+	struct tundish_error e;
+	if (td_image_header(&info, b.data, b.len, 1 << 22, &e) == 0 &&
+	    info.kind == TD_IMAGE_JPEG &&
+	    td_decode(plain, &p, &info, b.data, b.len, NULL, true, &e) == 0) {
+		assert_int_equal(
+		    td_decode(decoder, &q, &info, b.data, b.len, NULL, true, &e), 0);
+		assert_int_equal(p.warnings, q.warnings);
+		for (int i = 0; i < 40; i++) {
+			struct td_window w = { 0, 0, info.width, info.height };
+			if (i > 0)
+				w = draw_window(seed, info.width, info.height);
+			if (p.warnings && i > 0)
+				break;
+			assert_int_equal(
+			    td_decode(decoder, &q, &info, b.data, b.len, &w, true, &e), 0);
+			for (uint32_t y = 0; y < w.height; y++)
+				assert_memory_equal(q.data + y * q.stride,
+				    p.data + (y + w.y) * p.stride + (size_t)w.x * 4,
+				    (size_t)w.width * 4);
+		}
+	}
+	free(b.data);
+}
+
+/* Files of other makers. */
+static void test_formats(void **state)
+{
+	(void)state;
+	static const char *const folders[] = { "fixtures/formats/jpeg",
+		"fixtures/formats/jpeg/made" };
+	uint32_t seed = 77;
+	unsigned files = 0;
+	for (size_t i = 0; i < TD_COUNT(folders); i++) {
+		char folder[4096];
+		snprintf(folder, sizeof folder, "%s", shared_path(folders[i]));
+		DIR *dir = opendir(folder);
+		assert_non_null(dir);
+		for (struct dirent *d; (d = readdir(dir));) {
+			char path[4400];
+			snprintf(path, sizeof path, "%s/%s", folder, d->d_name);
+			if (d->d_type != DT_DIR && ++files)
+				windows_of_file(path, &seed);
+		}
+		closedir(dir);
+	}
+	assert_true(files > 30);
 }
 
 /* Flips, cuts, overwrites: never a crash, and the decoder works on afterwards. */
@@ -288,8 +365,12 @@ static void test_damage(void **state)
 static void test_scan_bomb(void **state)
 {
 	(void)state;
-	struct jpeg_wish wish = { .width = 64, .height = 64, .components = 1, .quality = 50,
-		.sampling = { 0x11 }, .progressive = true };
+	struct jpeg_wish wish = { .width = 64,
+		.height = 64,
+		.components = 1,
+		.quality = 50,
+		.sampling = { 0x11 },
+		.progressive = true };
 	struct blob b = make_jpeg(&wish, 1);
 	size_t sos = b.len - 3;
 	while (b.data[sos] != 0xff || b.data[sos + 1] != 0xda)
@@ -314,8 +395,9 @@ static void test_scan_bomb(void **state)
 static void test_no_lending(void **state)
 {
 	(void)state;
-	struct jpeg_wish wish = { .width = 40, .height = 40, .components = 1, .quality = 50,
-		.sampling = { 0x11 } };
+	struct jpeg_wish wish = {
+		.width = 40, .height = 40, .components = 1, .quality = 50, .sampling = { 0x11 }
+	};
 	struct blob b = make_jpeg(&wish, 1);
 	must_decode(&b, NULL);
 	uint8_t *dqt = memmem(b.data, b.len, "\xff\xdb", 2);
@@ -331,7 +413,10 @@ static void test_no_lending(void **state)
 static void test_encode(void **state)
 {
 	(void)state;
-	struct jpeg_wish wish = { .width = 61, .height = 47, .components = 3, .quality = 95,
+	struct jpeg_wish wish = { .width = 61,
+		.height = 47,
+		.components = 3,
+		.quality = 95,
 		.sampling = { 0x11, 0x11, 0x11 } };
 	struct blob b = make_jpeg(&wish, 2);
 	struct td_window w = { 3, 5, 50, 40 };
@@ -339,9 +424,14 @@ static void test_encode(void **state)
 	uint8_t copy[40][50][3];
 	for (int y = 0; y < 40; y++)
 		for (int x = 0; x < 50; x++)
-			memcpy(copy[y][x], p.data + (size_t)y * p.stride + (size_t)x * p.step, 3);
-	struct td_pixels rgb = { .data = copy[0][0], .width = 50, .height = 40, .channels = 3,
-		.step = 3, .stride = 150 };
+			memcpy(
+			    copy[y][x], p.data + (size_t)y * p.stride + (size_t)x * p.step, 3);
+	struct td_pixels rgb = { .data = copy[0][0],
+		.width = 50,
+		.height = 40,
+		.channels = 3,
+		.step = 3,
+		.stride = 150 };
 	struct td_buf png[2] = { 0 }, jpeg[2] = { 0 };
 	assert_int_equal(td_png_encode(&png[0], &p, NULL), 0);
 	assert_int_equal(td_png_encode(&png[1], &rgb, NULL), 0);
@@ -394,6 +484,7 @@ int main(void)
 		cmocka_unit_test(test_fixtures),
 		cmocka_unit_test(test_windows),
 		cmocka_unit_test(test_alignments),
+		cmocka_unit_test(test_formats),
 		cmocka_unit_test(test_cmyk),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_damage),

@@ -21,7 +21,8 @@ static void check_case(const char *path, int level, int want, const char *part)
 	struct tundish_error e = { 0 };
 	int r = td_image_check(&info, b.data, b.len, level, LIMIT, d, &e);
 	if (r != want || (part && !strstr(e.text, part)))
-		fail_msg("%s: %d '%s' instead of %d '%s'", path, r, e.text, want, part ? part : "");
+		fail_msg(
+		    "%s: %d '%s' instead of %d '%s'", path, r, e.text, want, part ? part : "");
 	td_decoder_free(d);
 	free(b.data);
 }
@@ -141,8 +142,10 @@ static void test_png_kinds(void **state)
 	assert_int_equal(rgb_sum(&p), 0x1a5f22ce);
 	free(b.data);
 	for (int i = 0; i < 2; i++) {
-		p = decode_case(d, i ? "74-png-palette/in/c/pal-trns.png" :
-				      "74-png-palette/in/c/gray-trns.png", &b);
+		p = decode_case(d,
+		    i ? "74-png-palette/in/c/pal-trns.png"
+		      : "74-png-palette/in/c/gray-trns.png",
+		    &b);
 		assert_int_equal(p.step, 3);
 		free(b.data);
 	}
@@ -168,8 +171,9 @@ static void test_sizes(void **state)
 	struct td_image_info info;
 	struct td_pixels p;
 	struct td_window w = { 19990, 10, 10, 2 };
-	assert_int_equal(td_image_check(&info, b.data, b.len, TUNDISH_CHECK_STRUCTURE, 400000000,
-			     d, NULL), 0);
+	assert_int_equal(
+	    td_image_check(&info, b.data, b.len, TUNDISH_CHECK_STRUCTURE, 400000000, d, NULL),
+	    0);
 	assert_int_equal(info.width, 20000);
 	/* a window holds no more memory than its rows */
 	assert_int_equal(td_decode(d, &p, &info, b.data, b.len, &w, false, NULL), 0);
@@ -181,15 +185,16 @@ static void test_sizes(void **state)
 static void test_jpeg_kinds(void **state)
 {
 	(void)state;
-	static const char *const good[] = { "progressive", "420", "422", "odd-size-420", "restart",
-		"gray", "rgb-not-ycc", "mpo-two-pictures" };
+	static const char *const good[] = { "progressive", "420", "422", "odd-size-420",
+		"restart", "gray", "rgb-not-ycc", "mpo-two-pictures" };
 	char path[128];
 	for (size_t i = 0; i < TD_COUNT(good); i++) {
 		snprintf(path, sizeof path, "83-jpeg-kinds/in/c/%s.jpg", good[i]);
 		check_case(path, TUNDISH_CHECK_DECODE, 0, NULL);
 	}
 #define DIR "83-jpeg-kinds/in/c/claims-"
-	check_case(DIR "lossless.jpg", 0, TUNDISH_E_UNSUPPORTED, "lossless JPEG is not supported");
+	check_case(
+	    DIR "lossless.jpg", 0, TUNDISH_E_UNSUPPORTED, "lossless JPEG is not supported");
 	check_case(DIR "12-bit.jpg", 0, TUNDISH_E_UNSUPPORTED, "12-bit JPEG is not supported");
 	check_case(DIR "arithmetic.jpg", 0, TUNDISH_E_CORRUPT, "arithmetic");
 #undef DIR

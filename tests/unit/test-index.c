@@ -5,7 +5,8 @@
 
 static struct td_decoder *decoder, *plain;
 
-static struct td_pixels decode(struct td_decoder *d, const struct blob *b, const struct td_window *w)
+static struct td_pixels decode(
+    struct td_decoder *d, const struct blob *b, const struct td_window *w)
 {
 	struct td_image_info info;
 	struct td_pixels p;
@@ -18,8 +19,11 @@ static struct td_pixels decode(struct td_decoder *d, const struct blob *b, const
 
 static struct jpeg_wish draw_wish(uint32_t *state, const struct sampling *s)
 {
-	struct jpeg_wish w = { .width = 1 + draw(state) % 120, .height = 1 + draw(state) % 120,
-		.components = s->components, .rgb = s->rgb, .quality = 5 + (int)(draw(state) % 96) };
+	struct jpeg_wish w = { .width = 1 + draw(state) % 120,
+		.height = 1 + draw(state) % 120,
+		.components = s->components,
+		.rgb = s->rgb,
+		.quality = 5 + (int)(draw(state) % 96) };
 	memcpy(w.sampling, s->factors, sizeof w.sampling);
 	return w;
 }
@@ -35,7 +39,8 @@ static void test_windows(void **state)
 		struct td_buf index = { 0 };
 		static const uint32_t spacings[] = { 0, 1, 2, 5, 8, 1000 };
 		assert_int_equal(td_jpeg_index(decoder, &index, b.data, b.len,
-				     spacings[draw(&seed) % TD_COUNT(spacings)], NULL), 0);
+				     spacings[draw(&seed) % TD_COUNT(spacings)], NULL),
+		    0);
 		for (int k = 0; k < 25; k++) {
 			struct td_window w = draw_window(&seed, wish.width, wish.height);
 			td_decoder_index(decoder, index.data, index.len);
@@ -44,8 +49,8 @@ static void test_windows(void **state)
 			assert_false(td_decoder_index_refused(decoder));
 			if (p.warnings || !same_window(want, wish.width, &w, &p))
 				fail_msg("%s file %u: window %u x %u at %u, %u differs",
-				    samplings[i % TD_COUNT(samplings)].name, i, w.width, w.height,
-				    w.x, w.y);
+				    samplings[i % TD_COUNT(samplings)].name, i, w.width,
+				    w.height, w.x, w.y);
 		}
 		td_buf_free(&index);
 		free(want);
@@ -56,7 +61,10 @@ static void test_windows(void **state)
 static void test_size(void **state)
 {
 	(void)state;
-	struct jpeg_wish wish = { .width = 400, .height = 300, .components = 3, .quality = 90,
+	struct jpeg_wish wish = { .width = 400,
+		.height = 300,
+		.components = 3,
+		.quality = 90,
 		.sampling = { 0x22, 0x11, 0x11 } };
 	struct blob b = make_jpeg(&wish, 1);
 	struct td_buf index = { 0 };
@@ -73,14 +81,29 @@ static void test_none(void **state)
 {
 	(void)state;
 	struct jpeg_wish wishes[] = {
-		{ .width = 50, .height = 50, .components = 3, .quality = 90,
-		    .sampling = { 0x11, 0x11, 0x11 }, .progressive = true },
-		{ .width = 50, .height = 50, .components = 3, .quality = 90,
-		    .sampling = { 0x11, 0x11, 0x11 }, .restart_rows = 1 },
-		{ .width = 50, .height = 50, .components = 4, .quality = 90,
+		{ .width = 50,
+		    .height = 50,
+		    .components = 3,
+		    .quality = 90,
+		    .sampling = { 0x11, 0x11, 0x11 },
+		    .progressive = true },
+		{ .width = 50,
+		    .height = 50,
+		    .components = 3,
+		    .quality = 90,
+		    .sampling = { 0x11, 0x11, 0x11 },
+		    .restart_rows = 1 },
+		{ .width = 50,
+		    .height = 50,
+		    .components = 4,
+		    .quality = 90,
 		    .sampling = { 0x11, 0x11, 0x11, 0x11 } },
-		{ .width = 50, .height = 50, .components = 3, .quality = 90,
-		    .sampling = { 0x11, 0x11, 0x11 }, .one_scan_each = true },
+		{ .width = 50,
+		    .height = 50,
+		    .components = 3,
+		    .quality = 90,
+		    .sampling = { 0x11, 0x11, 0x11 },
+		    .one_scan_each = true },
 	};
 	struct td_buf index = { 0 };
 	struct tundish_error e;
@@ -203,8 +226,9 @@ static void test_lossless(void **state)
 			fail_msg("file %u: %s", i, e.text);
 		struct blob made = { out.data, out.len };
 		struct td_image_info info;
-		assert_int_equal(td_image_check(&info, made.data, made.len, TUNDISH_CHECK_DECODE,
-				     LIMIT, decoder, NULL), 0);
+		assert_int_equal(td_image_check(&info, made.data, made.len,
+				     TUNDISH_CHECK_DECODE, LIMIT, decoder, NULL),
+		    0);
 		assert_false(info.progressive);
 		assert_non_null(memmem(made.data, made.len, comment, sizeof comment));
 		uint8_t *want = full_decode(&b, NULL);

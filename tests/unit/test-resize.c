@@ -52,8 +52,9 @@ static void test_fixtures(void **state)
 	for (size_t i = 0; i < TD_COUNT(names); i++) {
 		struct blob b = load(pixel_file(names[i], ".jpg")), npy;
 		struct td_pixels p = decode(&b, NULL);
-		struct td_store to = { .width = 224, .height = 224, .dtype = TUNDISH_FLOAT32,
-			.out = out };
+		struct td_store to = {
+			.width = 224, .height = 224, .dtype = TUNDISH_FLOAT32, .out = out
+		};
 		for (size_t k = 0; k < TD_COUNT(rules); k++) {
 			to.rule = rules[k].rule;
 			assert_int_equal(td_store_pixels(&p, &to, &scratch, NULL), 0);
@@ -89,8 +90,11 @@ static void test_eval_chain(void **state)
 		uint32_t y = (uint32_t)((info.height - info.height * 0.875) / 2);
 		struct td_window w = { x, y, info.width - 2 * x, info.height - 2 * y };
 		struct td_pixels p = decode(&b, &w);
-		struct td_store to = { .width = 224, .height = 224, .dtype = TUNDISH_FLOAT32,
-			.out = out, .scaled = true };
+		struct td_store to = { .width = 224,
+			.height = 224,
+			.dtype = TUNDISH_FLOAT32,
+			.out = out,
+			.scaled = true };
 		for (int c = 0; c < 3; c++) {
 			to.scale[c] = 1 / 127.5f;
 			to.bias[c] = -1;
@@ -110,8 +114,11 @@ static void grey_to(const char *path, enum td_resize_rule rule, uint32_t width, 
 	struct blob b = load_case(path);
 	struct td_pixels p = decode(&b, NULL);
 	float out[4 * 4 * 3];
-	struct td_store to = { .width = width, .height = height, .rule = rule,
-		.dtype = TUNDISH_FLOAT32, .out = out };
+	struct td_store to = { .width = width,
+		.height = height,
+		.rule = rule,
+		.dtype = TUNDISH_FLOAT32,
+		.out = out };
 	assert_int_equal(td_store_pixels(&p, &to, &scratch, NULL), 0);
 	for (uint32_t i = 0; i < width * height * 3; i++)
 		if (!(fabs((double)out[i] - (double)want[i / 3]) <= most))
@@ -123,9 +130,10 @@ static void test_resize_rules(void **state)
 {
 	(void)state;
 #define DIR "81-resize-rules/in/c/"
-	static const float square[] = { 200, 160, 80, 40, 160, 140, 100, 80, 80, 100, 140, 160, 40, 80,
-		160, 200 };
-	static const float ramp[] = { 18.75f, 81.25f, 143.75f, 206.25f }, smooth[] = { 25, 81, 144, 200 };
+	static const float square[] = { 200, 160, 80, 40, 160, 140, 100, 80, 80, 100, 140, 160,
+		40, 80, 160, 200 };
+	static const float ramp[] = { 18.75f, 81.25f, 143.75f, 206.25f },
+			   smooth[] = { 25, 81, 144, 200 };
 	struct td_pixels p;
 	grey_to(DIR "two-by-two.png", TD_RESIZE_BILINEAR, 4, 4, square, 0);
 	struct blob b = load_case(DIR "ramp.png");
@@ -137,7 +145,9 @@ static void test_resize_rules(void **state)
 	p = decode(&b, NULL);
 	assert_int_equal(p.width, 64);
 	float out[16 * 16 * 3];
-	struct td_store to = { .width = 16, .height = 16, .dtype = TUNDISH_FLOAT32, .out = out };
+	struct td_store to = {
+		.width = 16, .height = 16, .dtype = TUNDISH_FLOAT32, .out = out
+	};
 	for (to.rule = TD_RESIZE_BILINEAR; to.rule <= TD_RESIZE_AREA; to.rule++) {
 		assert_int_equal(td_store_pixels(&p, &to, &scratch, NULL), 0);
 		for (size_t i = 0; i < TD_COUNT(out); i++)
@@ -155,8 +165,9 @@ static void test_normalise(void **state)
 	assert_int_equal(p.width * p.height, 256);
 	static float unit[256 * 3];
 	static uint8_t back[256 * 3];
-	struct td_store to = { .width = 16, .height = 16, .dtype = TUNDISH_FLOAT32, .out = unit,
-		.scaled = true };
+	struct td_store to = {
+		.width = 16, .height = 16, .dtype = TUNDISH_FLOAT32, .out = unit, .scaled = true
+	};
 	for (int c = 0; c < 3; c++)
 		to.scale[c] = 1 / 255.0f;
 	assert_int_equal(td_store_pixels(&p, &to, &scratch, NULL), 0);
@@ -166,8 +177,8 @@ static void test_normalise(void **state)
 		td_kernels_at(i)->to_u8(back, unit, 768);
 		for (unsigned k = 0; k < 768; k++)
 			assert_int_equal(back[k], p.data[k]);
-		static const float odd[] = { 0.9999f * 255, 300, -4, NAN, INFINITY, 0.5f, 1.5f, 254.5f,
-			-0.0f };
+		static const float odd[] = { 0.9999f * 255, 300, -4, NAN, INFINITY, 0.5f, 1.5f,
+			254.5f, -0.0f };
 		td_kernels_at(i)->to_u8(back, odd, TD_COUNT(odd));
 		assert_memory_equal(back, "\377\377\0\0\377\0\2\376\0", TD_COUNT(odd));
 	}
@@ -175,7 +186,8 @@ static void test_normalise(void **state)
 }
 
 /* One pixel of the answer, written as the header says it. */
-static float pixel(const struct td_pixels *p, const struct td_store *s, uint32_t x, uint32_t y, int c)
+static float pixel(
+    const struct td_pixels *p, const struct td_store *s, uint32_t x, uint32_t y, int c)
 {
 	if (s->hflip)
 		x = s->width - 1 - x;
@@ -198,8 +210,9 @@ static float pixel(const struct td_pixels *p, const struct td_store *s, uint32_t
 
 static void check_store(const struct td_pixels *p, struct td_store *s)
 {
-	size_t n = (size_t)s->width * s->height * 3, bytes = s->dtype == TUNDISH_UINT8 ? 1 :
-	    s->dtype == TUNDISH_FLOAT32 ? 4 : 2;
+	size_t n = (size_t)s->width * s->height * 3, bytes = s->dtype == TUNDISH_UINT8	   ? 1
+							     : s->dtype == TUNDISH_FLOAT32 ? 4
+											   : 2;
 	/* exactly as large as needed: writes beyond are seen */
 	s->out = malloc(n * bytes);
 	assert_int_equal(td_store_pixels(p, s, &scratch, NULL), 0);
@@ -207,7 +220,8 @@ static void check_store(const struct td_pixels *p, struct td_store *s)
 	for (size_t i = 0; i < n; i++) {
 		int c = (int)(s->nchw ? i / (n / 3) : i % 3);
 		size_t at = s->nchw ? i % (n / 3) : i / 3;
-		float want = pixel(p, s, (uint32_t)(at % s->width), (uint32_t)(at / s->width), c);
+		float want =
+		    pixel(p, s, (uint32_t)(at % s->width), (uint32_t)(at / s->width), c);
 		uint8_t cast[4];
 		if (s->dtype == TUNDISH_UINT8)
 			plain->to_u8(cast, &want, 1);
@@ -228,8 +242,10 @@ static void test_store(void **state)
 	(void)state;
 	uint32_t seed = 3;
 	for (int i = 0; i < 600; i++) {
-		struct td_pixels p = { .width = 1 + draw(&seed) % 40, .height = 1 + draw(&seed) % 40,
-			.channels = 3, .step = 3 + draw(&seed) % 2 };
+		struct td_pixels p = { .width = 1 + draw(&seed) % 40,
+			.height = 1 + draw(&seed) % 40,
+			.channels = 3,
+			.step = 3 + draw(&seed) % 2 };
 		p.stride = p.width * p.step;
 		uint8_t *data = malloc(p.stride * p.height);
 		for (size_t k = 0; k < p.stride * p.height; k++)
@@ -238,8 +254,10 @@ static void test_store(void **state)
 		bool same = draw(&seed) % 3 == 0;
 		struct td_store s = { .width = same ? p.width : 1 + draw(&seed) % 50,
 			.height = same ? p.height : 1 + draw(&seed) % 50,
-			.hflip = draw(&seed) % 2, .vflip = draw(&seed) % 2,
-			.scaled = draw(&seed) % 2, .dtype = (int)(draw(&seed) % 4),
+			.hflip = draw(&seed) % 2,
+			.vflip = draw(&seed) % 2,
+			.scaled = draw(&seed) % 2,
+			.dtype = (int)(draw(&seed) % 4),
 			.nchw = draw(&seed) % 2 };
 		for (int c = 0; c < 3; c++) {
 			s.scale[c] = (float)(draw(&seed) % 1000) / 313;
@@ -259,10 +277,18 @@ static void test_flat(void **state)
 	static float out[100 * 100 * 3];
 	memset(data, 200, sizeof data);
 	for (int i = 0; i < 300; i++) {
-		struct td_pixels p = { .data = data, .width = 1 + draw(&seed) % 50,
-			.height = 1 + draw(&seed) % 50, .channels = 3, .step = 4, .stride = 200 };
-		struct td_store s = { .width = 1 + draw(&seed) % 100, .height = 1 + draw(&seed) % 100,
-			.rule = i % 3, .dtype = TUNDISH_FLOAT32, .out = out, .hflip = i % 2 };
+		struct td_pixels p = { .data = data,
+			.width = 1 + draw(&seed) % 50,
+			.height = 1 + draw(&seed) % 50,
+			.channels = 3,
+			.step = 4,
+			.stride = 200 };
+		struct td_store s = { .width = 1 + draw(&seed) % 100,
+			.height = 1 + draw(&seed) % 100,
+			.rule = i % 3,
+			.dtype = TUNDISH_FLOAT32,
+			.out = out,
+			.hflip = i % 2 };
 		assert_int_equal(td_store_pixels(&p, &s, &scratch, NULL), 0);
 		for (size_t k = 0; k < (size_t)s.width * s.height * 3; k++)
 			assert_true(fabsf(out[k] - 200) < 0.001f);
@@ -280,7 +306,8 @@ static void run_set(const struct td_kernels *k, struct work *w, uint32_t seed)
 {
 	struct td_lerp lerp[200];
 	struct td_taps taps[200];
-	float weights[8], scale[3] = { 0.0171f, 0.0175f, 0.0174f }, bias[3] = { -2.1f, -2.0f, -1.8f };
+	float weights[8], scale[3] = { 0.0171f, 0.0175f, 0.0174f },
+			  bias[3] = { -2.1f, -2.0f, -1.8f };
 	for (size_t i = 0; i < sizeof w->a; i++) {
 		w->a[i] = (uint8_t)draw(&seed);
 		w->b[i] = (uint8_t)draw(&seed);
@@ -289,7 +316,8 @@ static void run_set(const struct td_kernels *k, struct work *w, uint32_t seed)
 		weights[i] = (float)draw(&seed) / 16777216;
 	size_t n = 900 + draw(&seed) % 100;
 	for (int i = 0; i < 200; i++) {
-		lerp[i] = (struct td_lerp){ draw(&seed) % 890, draw(&seed) % 890, weights[i % 8] };
+		lerp[i] =
+		    (struct td_lerp){ draw(&seed) % 890, draw(&seed) % 890, weights[i % 8] };
 		taps[i] = (struct td_taps){ draw(&seed) % 800, 1 + draw(&seed) % 8, weights };
 	}
 	memset(w->row, 0, sizeof w->row);
@@ -300,8 +328,8 @@ static void run_set(const struct td_kernels *k, struct work *w, uint32_t seed)
 	k->lerp(w->out[0], w->row, lerp, 200, scale, bias);
 	k->sum(w->out[1], w->row, taps, 200, 4, scale, bias);
 	/* and odd values for the casts */
-	static const float odd[] = { NAN, -NAN, INFINITY, -INFINITY, 65519.9f, 65520, 5.9e-8f, 6e-8f,
-		2.98e-8f, 3e-8f, 6.1e-5f, -1e-40f, 3.4e38f, 0.0f, -0.0f };
+	static const float odd[] = { NAN, -NAN, INFINITY, -INFINITY, 65519.9f, 65520, 5.9e-8f,
+		6e-8f, 2.98e-8f, 3e-8f, 6.1e-5f, -1e-40f, 3.4e38f, 0.0f, -0.0f };
 	memcpy(w->row, w->out[0], 600 * sizeof *w->row);
 	memcpy(w->row + 600, odd, sizeof odd);
 	for (size_t i = 620; i < 1000; i++) {
@@ -335,7 +363,8 @@ static void test_half(void **state)
 	(void)state;
 	const struct td_kernels *k = td_kernels_at(0);
 	for (uint32_t h = 0; h < 0x7c00; h++) {
-		double at = h < 0x400 ? h * 0x1p-24 : (1024 + h % 1024) * ldexp(1, (int)(h >> 10) - 25);
+		double at =
+		    h < 0x400 ? h * 0x1p-24 : (1024 + h % 1024) * ldexp(1, (int)(h >> 10) - 25);
 		double gap = h < 0x400 ? 0x1p-24 : ldexp(1, (int)(h >> 10) - 25);
 		float v[3] = { (float)at, (float)(at + gap / 2), (float)(at + gap * 0.5001) };
 		uint16_t got[3];
