@@ -27,12 +27,14 @@ int td_compress_check(int compression, int level, struct tundish_error *e)
 	return 0;
 }
 
-/* Room for at least that much, and the space there is as a library counts it. */
+/* Room for what `bytes` bytes may become at worst. The space that a library is told of
+ * depends on nothing else: ISA-L's choice of blocks depends on it. */
 static uint8_t *room(struct td_buf *out, size_t bytes, uint32_t *ret_avail)
 {
-	if (!td_buf_reserve(out, bytes))
+	size_t most = bytes + bytes / 8 + 65536;
+	if (!td_buf_reserve(out, most))
 		return NULL;
-	*ret_avail = (uint32_t)TD_MIN(out->cap - out->len, STEP);
+	*ret_avail = (uint32_t)most;
 	return out->data + out->len;
 }
 
@@ -65,7 +67,7 @@ static int isal_piece(struct td_buf *out, bool gzip, const uint8_t *data, size_t
 		bytes -= n;
 		do {
 			uint32_t avail = 0;
-			s->stream.next_out = room(out, n / 2 + 4096, &avail);
+			s->stream.next_out = room(out, n, &avail);
 			s->stream.avail_out = avail;
 			if (!s->stream.next_out)
 				rc = td_err_memory(e);
@@ -95,7 +97,7 @@ static int zlib_piece(struct td_buf *out, bool gzip, int level, const uint8_t *d
 		bytes -= n;
 		do {
 			uint32_t avail = 0;
-			s.next_out = room(out, n / 2 + 4096, &avail);
+			s.next_out = room(out, n, &avail);
 			s.avail_out = avail;
 			if (!s.next_out)
 				rc = td_err_memory(e);

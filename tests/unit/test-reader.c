@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/rng.h"
+#include "record/compress.h"
 #include "record/frame.h"
 #include "record/index.h"
 
@@ -336,6 +338,36 @@ static void test_limit(void **state)
 	}
 }
 
+/* Buffers are recycled: what they have room for must not show in the bytes. */
+static void test_compressed_bytes(void **state)
+{
+	(void)state;
+	struct td_buf data = { 0 }, want = { 0 };
+	struct td_rng rng;
+	uint32_t adler, sum;
+	td_rng_at(&rng, 1, 0, 0, TD_RNG_SAMPLE);
+	assert_true(td_buf_fit(&data, 1100000));
+	/* mostly noise, as pictures are */
+	for (; data.len < 1100000; data.len++)
+		data.data[data.len] = (uint8_t)(data.len % 5 ? td_rng_u32(&rng) : 7);
+	for (int kind = TUNDISH_GZIP; kind <= TUNDISH_ZLIB; kind++) {
+		for (int level = 0; level <= 6; level += 6) {
+			want.len = 0;
+			assert_int_equal(td_compress_piece(&want, kind, level, data.data, data.len, &adler, NULL), 0);
+			for (size_t room = 1; room < 9; room++) {
+				struct td_buf out = { 0 };
+				assert_true(td_buf_reserve(&out, room * 200000));
+				assert_int_equal(td_compress_piece(&out, kind, level, data.data, data.len, &sum, NULL), 0);
+				assert_int_equal(out.len, want.len);
+				assert_memory_equal(out.data, want.data, out.len);
+				td_buf_free(&out);
+			}
+		}
+	}
+	td_buf_free(&data);
+	td_buf_free(&want);
+}
+
 static void check_writer(int compression, int level)
 {
 	char path[] = "/tmp/test-reader-XXXXXX";
@@ -402,6 +434,7 @@ int main(void)
 		cmocka_unit_test(test_fail),
 		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_writer),
+		cmocka_unit_test(test_compressed_bytes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
