@@ -78,21 +78,12 @@ static void free_part(void *part)
 static int read_side(struct side *side, const struct tundish_inspect_options *o, struct tundish_error *e)
 {
 	side->faults = side->paths->faults;
-	const struct td_scan scan = {
-		.paths = side->paths,
-		.crc = o->crc,
-		.compression = o->compression,
-		.on_error = o->on_error,
-		.threads = o->threads,
-		.memory = o->memory,
-		.max_record_bytes = o->max_record_bytes,
-		.listener = &o->listener,
-		.ctx = side,
-		.part_bytes = sizeof(struct prints),
-		.record = take_print,
-		.merge = merge,
-		.free_part = free_part,
-	};
+	struct td_scan scan = td_survey_scan(o, side->paths);
+	scan.ctx = side;
+	scan.part_bytes = sizeof(struct prints);
+	scan.record = take_print;
+	scan.merge = merge;
+	scan.free_part = free_part;
 	return td_scan_run(&scan, e);
 }
 

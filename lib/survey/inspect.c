@@ -40,6 +40,31 @@ void tundish_inspect_options_init(struct tundish_inspect_options *ret_options)
 	};
 }
 
+struct td_scan td_survey_scan(const struct tundish_inspect_options *o, const struct td_paths *paths)
+{
+	return (struct td_scan){
+		.paths = paths,
+		.crc = o->crc,
+		.compression = o->compression,
+		.on_error = o->on_error,
+		.threads = o->threads,
+		.memory = o->memory,
+		.max_record_bytes = o->max_record_bytes,
+		.listener = &o->listener,
+	};
+}
+
+struct tundish_reader_options td_survey_reader(const struct tundish_inspect_options *o)
+{
+	struct tundish_reader_options ro;
+	tundish_reader_options_init(&ro);
+	ro.compression = o->compression;
+	ro.crc = o->crc;
+	ro.on_error = o->on_error;
+	ro.max_record_bytes = o->max_record_bytes;
+	return ro;
+}
+
 /* Offers the record to the sheet. */
 static bool offer(const struct run *run, struct part *part, const struct td_scan_file *file,
     const struct tundish_record *r)
@@ -116,21 +141,12 @@ static int scan(struct run *run, struct tundish_error *e)
 	run->decoders = calloc(n_decoders, sizeof(*run->decoders));
 	if (!run->decoders)
 		return td_err_memory(e);
-	const struct td_scan pass = {
-		.paths = &run->s->paths,
-		.crc = o->crc,
-		.compression = o->compression,
-		.on_error = o->on_error,
-		.threads = o->threads,
-		.memory = o->memory,
-		.max_record_bytes = o->max_record_bytes,
-		.listener = &o->listener,
-		.ctx = run,
-		.part_bytes = sizeof(struct part),
-		.record = look_at,
-		.merge = merge,
-		.free_part = free_part,
-	};
+	struct td_scan pass = td_survey_scan(o, &run->s->paths);
+	pass.ctx = run;
+	pass.part_bytes = sizeof(struct part);
+	pass.record = look_at;
+	pass.merge = merge;
+	pass.free_part = free_part;
 	int rc = td_scan_run(&pass, e);
 	for (unsigned i = 0; i < n_decoders; i++)
 		td_decoder_free(run->decoders[i]);

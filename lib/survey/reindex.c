@@ -55,14 +55,11 @@ static int write_index(const char *path, const struct entries *all, struct tundi
 static int index_file(const struct tundish_survey *s, const char *path, struct tundish_error *e)
 {
 	const struct tundish_inspect_options *o = &s->options;
-	struct tundish_reader_options ro;
+	struct tundish_reader_options ro = td_survey_reader(o);
 	struct tundish_reader *reader;
 	struct entries all = { 0 };
 	struct tundish_error why = { 0 };
-	tundish_reader_options_init(&ro);
-	ro.compression = o->compression;
 	ro.on_error = TUNDISH_FAIL;
-	ro.max_record_bytes = o->max_record_bytes;
 	int rc = tundish_reader_open(&reader, path, &ro, &why);
 	if (rc == 0) {
 		bool seekable = td_reader_seekable(reader);

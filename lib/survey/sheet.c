@@ -251,10 +251,8 @@ int td_sheet_draw(const struct tundish_survey *s, const struct td_class_table *c
 	if (picks->classes.n == 0)
 		return td_err(e, TUNDISH_E_EMPTY, "%s: no pictures to draw", TD_ESC(s->options.sheet));
 	struct page p = { .s = s, .classes = classes, .fetch = { .paths = &s->paths } };
-	tundish_reader_options_init(&p.fetch.options);
-	p.fetch.options.compression = s->options.compression;
-	p.fetch.options.crc = s->options.crc;
-	p.fetch.options.max_record_bytes = s->options.max_record_bytes;
+	p.fetch.options = td_survey_reader(&s->options);
+	p.fetch.options.on_error = TUNDISH_SKIP;
 	int rc = find_rows(&p, picks) ? draw_page(&p, picks, e) : td_err_memory(e);
 	td_fetch_end(&p.fetch);
 	td_decoder_free(p.decoder);

@@ -38,12 +38,7 @@ static int take_record(struct tundish_survey *s, const char *path, const struct 
 int td_survey_single(struct tundish_survey *s, struct tundish_error *e)
 {
 	const struct tundish_inspect_options *o = &s->options;
-	struct tundish_reader_options ro;
-	tundish_reader_options_init(&ro);
-	ro.compression = o->compression;
-	ro.crc = o->crc;
-	ro.on_error = o->on_error;
-	ro.max_record_bytes = o->max_record_bytes;
+	struct tundish_reader_options ro = td_survey_reader(o);
 	ro.listener = o->listener;
 	uint64_t left = (uint64_t)o->record;
 	for (size_t i = 0; i < s->paths.n; i++) {

@@ -92,5 +92,10 @@ bool td_survey_pictures_only(struct tundish_survey *s) td_must_check;
 int td_survey_show(struct tundish_survey *s, const char *path, const struct tundish_record *r,
     struct tundish_error *e);
 
+/* A pass over files, and a reader without a listener, as the options say; the rest is the
+ * caller's. */
+struct td_scan td_survey_scan(const struct tundish_inspect_options *o, const struct td_paths *paths);
+struct tundish_reader_options td_survey_reader(const struct tundish_inspect_options *o);
+
 /* single.c: finds options.record, shows, keeps and extracts it. */
 int td_survey_single(struct tundish_survey *s, struct tundish_error *e);
