@@ -20,6 +20,7 @@ import textwrap
 COMMANDS = ["convert", "shard", "inspect", "count", "bench", "feed"]
 WIDTH = 79
 COLUMN = 26
+SENTENCE = 160
 
 
 def plain(text):
@@ -131,7 +132,7 @@ def two_columns(left, right):
         left = ""
     else:
         first = []
-    body = textwrap.wrap(right, WIDTH - COLUMN)
+    body = textwrap.wrap(right, WIDTH - COLUMN, break_on_hyphens=False)
     lines = [left.ljust(COLUMN) + body[0]] + [" " * COLUMN + b for b in body[1:]]
     return first + lines
 
@@ -254,11 +255,14 @@ def check(program, pages):
         for o in page.options:
             for name in o.names:
                 manual.add((page.command, name, f"-{o.letter}" if o.letter else "", o.takes_value))
+    long = [(p.command, o.names[0]) for p in pages for o in p.options if len(o.sentence) > SENTENCE]
+    for command, name in long:
+        print(f"{command}: {name}: its first sentence is too long for a line of help")
     for command, name, letter, value in sorted(code - manual):
         print(f"{command}: {letter} {name} (value: {value}) is in the code, not in the page")
     for command, name, letter, value in sorted(manual - code):
         print(f"{command}: {letter} {name} (value: {value}) is in the page, not in the code")
-    return 1 if code != manual else 0
+    return 1 if code != manual or long else 0
 
 
 def main():
