@@ -513,7 +513,7 @@ struct tundish_flow_options {
 	const char *image_key, *label_key; /* NULL: found by the usual names */
 	unsigned threads;    /* 0: the usable cores */
 	uint64_t memory;     /* 0: the default */
-	unsigned prefetch;   /* batches made ahead; 0: by memory */
+	unsigned prefetch;   /* batches made ahead at most; 0: by memory, and as it helps */
 	uint64_t max_record_bytes, max_pixels;
 	struct tundish_listener listener; /* needs to live until close */
 	unsigned rank, world; /* this process's share of the order, of how many; 0 of 1 */

@@ -107,7 +107,8 @@ static bool open_batch(struct tundish_flow *f)
 
 static bool can_open(const struct tundish_flow *f)
 {
-	return more_batches(f) && (f->free_slots || f->n_slots < f->most_slots);
+	return more_batches(f) &&
+	    (f->free_slots || f->n_slots < TD_MIN(f->soft_slots, f->most_slots));
 }
 
 /* ---- fetch ---- */
@@ -363,11 +364,15 @@ static enum td_step step(void *ctx, struct td_pool *pool, unsigned worker)
 	(void)pool;
 	if (f->closing)
 		return TD_STEP_END;
-	if (worker < f->threads && f->head)
+	if (worker < f->threads && f->head) {
 		work(f, worker);
-	else if (!can_fetch(f))
+		return TD_STEP_DONE;
+	}
+	if (!can_fetch(f)) {
+		f->was_full |= !f->open && !f->free_slots && more_batches(f);
 		return TD_STEP_IDLE;
-	else if (f->set.stream)
+	}
+	if (f->set.stream)
 		td_stream_fetch(f);
 	else
 		fetch(f);
@@ -410,6 +415,20 @@ static struct td_slot *next_complete(const struct tundish_flow *f)
 	return slot_complete(s) ? s : NULL;
 }
 
+/* More batches ahead help only where workers stood still for want of room and the consumer
+ * waited all the same: then room doubles. So a consumer that keeps up, or one that is
+ * slower all the time, costs the memory of few batches, whatever the budget allows. */
+static void grow(struct tundish_flow *f)
+{
+	bool cornered = f->next_open == f->next_out && !f->free_slots;
+	if ((!f->was_full && !cornered) || f->soft_slots >= f->most_slots)
+		return;
+	f->soft_slots = TD_MIN(2 * f->soft_slots, f->most_slots);
+	f->was_full = false;
+	if (can_fetch(f))
+		td_pool_wake(f->pool, 1);
+}
+
 static bool at_end(const struct tundish_flow *f)
 {
 	return f->next_out == f->end || (f->read_all && f->next_out == f->next_open);
@@ -421,8 +440,10 @@ int td_engine_next(struct tundish_flow *f, struct td_slot **ret, struct tundish_
 	int rc = 0;
 	td_pool_lock(f->pool);
 	poll_stop(f);
-	while (f->rc == 0 && !at_end(f) && !(s = next_complete(f)) && !starved(f))
+	while (f->rc == 0 && !at_end(f) && !(s = next_complete(f)) && !starved(f)) {
+		grow(f);
 		td_pool_wait(f->pool, &f->ready, &f->consumer);
+	}
 	if (f->rc < 0) {
 		rc = f->rc;
 		if (e)

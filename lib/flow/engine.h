@@ -116,6 +116,8 @@ struct tundish_flow {
 	bool choked;		     /* the ledger refused the next record */
 	struct td_slot *slots, *free_slots;
 	unsigned n_slots, lent;
+	unsigned soft_slots;	     /* so many may be used by now, see grow() */
+	bool was_full;		     /* workers had nowhere to go since the consumer last waited */
 	struct td_slot **ring;	     /* batch b at b % n_ring */
 	unsigned n_ring;
 	struct td_slot *open;	     /* whose positions are being handed out */

@@ -14,6 +14,7 @@
 #define CHUNK_BYTES ((uint64_t)256 << 10)
 #define SMALL_RECORD ((uint64_t)16 << 10)
 #define PREFETCH_MOST 256u
+#define FIRST_SLOTS 4u
 
 TUNDISH_API void tundish_flow_options_init(struct tundish_flow_options *ret_options)
 {
@@ -162,6 +163,7 @@ static void plan_memory(struct tundish_flow *f, const struct tundish_flow_option
 	uint64_t mean = f->set.stream ? SMALL_RECORD : f->set.bytes / f->set.first[f->set.files.n];
 	f->prefetch = o->prefetch ? o->prefetch : (unsigned)TD_MIN(fit, PREFETCH_MOST);
 	f->most_slots = f->n_ring = f->prefetch + 1;
+	f->soft_slots = o->prefetch ? f->most_slots : TD_MIN(f->most_slots, FIRST_SLOTS);
 	f->ledger.budget = memory;
 	f->chunk_items = (unsigned)TD_MAX(TD_MIN(CHUNK_BYTES / TD_MAX(mean, 1u), TD_CHUNK_ITEMS), 1);
 	f->chunk_keep = TD_MAX(2 * CHUNK_BYTES, 4 * mean);
