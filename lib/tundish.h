@@ -502,7 +502,7 @@ struct tundish_flow_options {
 	const char *const *paths;
 	size_t n_paths;
 	const char *ops;     /* "random_resized_crop:224 hflip normalize"; NULL: decode */
-	const char *shuffle; /* "off", "full", "block:N", "buffer:N"; NULL: off */
+	const char *shuffle; /* "off", "full", "block:N", "buffer:N", "shards+buffer:N+batch:N"; NULL: off */
 	unsigned batch;	     /* 64 */
 	int last;	     /* enum tundish_last; KEEP */
 	uint64_t epochs;     /* 1; UINT64_MAX: without end */
@@ -520,6 +520,9 @@ struct tundish_flow_options {
 	int uneven;	      /* enum tundish_uneven; ERROR */
 	const char *start;    /* go on where a cursor says; NULL: at the start */
 	struct tundish_allocator allocator; /* of the images; needs to live until close */
+	unsigned cycle_length;/* read so many files in turn; 1 */
+	unsigned block_length;/* records of a file before it is the next one's turn; 1 */
+	int flow_epochs;      /* batches may hold the end of an epoch and the start of the next; 0 */
 	const char *cache;    /* "memory:decoded", "memory:ops", "memory:raw"; NULL: none */
 };
 

@@ -15,6 +15,9 @@ extern const struct opt_choice flowopt_last[], flowopt_uneven[];
 	    OPT_NUMBER("rank", 0, S, o.rank, 0, INT32_MAX),                                        \
 	    OPT_NUMBER("world", 0, S, o.world, 1, INT32_MAX),                                      \
 	    OPT_CHOICE("uneven", 0, S, o.uneven, flowopt_uneven),                                  \
+	    OPT_NUMBER("cycle-length", 0, S, o.cycle_length, 1, 1 << 20),                          \
+	    OPT_NUMBER("block-length", 0, S, o.block_length, 1, 1 << 30),                          \
+	    OPT_FLAG("flow-epochs", 0, S, o.flow_epochs, 1),                                         \
 	    OPT_STRING("cache", 0, S, o.cache),                                                   \
 	    OPT_STRING("image-key", 0, S, o.image_key), OPT_STRING("label-key", 0, S, o.label_key)
 

@@ -10,13 +10,21 @@
 #include "row.h"
 #include "stream.h"
 
-unsigned td_share_rows(const struct td_share *s, uint64_t b, uint64_t *ret_epoch,
-    uint64_t *ret_first)
+unsigned td_share_rows(const struct td_share *s, uint64_t b)
 {
-	uint64_t first = b % s->batches * s->batch;
-	*ret_epoch = b / s->batches;
-	*ret_first = first;
-	return (unsigned)TD_MIN((uint64_t)s->batch, s->positions - first);
+	uint64_t all;
+	if (!s->flows)
+		return (unsigned)TD_MIN((uint64_t)s->batch, s->positions - b % s->batches * s->batch);
+	if (td_mul_overflow(s->positions, s->epochs, &all))
+		return s->batch;
+	return (unsigned)TD_MIN((uint64_t)s->batch, all - b * s->batch);
+}
+
+uint64_t td_share_at(const struct td_share *s, uint64_t b, unsigned row, uint64_t *ret_epoch)
+{
+	uint64_t n = s->flows ? s->positions : s->batches * s->batch, at = b * s->batch + row;
+	*ret_epoch = at / n;
+	return at % n;
 }
 
 void td_engine_fail(struct tundish_flow *f, int rc, const struct tundish_error *e)
@@ -97,8 +105,8 @@ static bool open_batch(struct tundish_flow *f)
 		s->epoch = f->stream.epoch;
 		s->rows = f->share.batch;
 	} else {
-		uint64_t first;
-		s->rows = td_share_rows(&f->share, s->batch, &s->epoch, &first);
+		s->rows = td_share_rows(&f->share, s->batch);
+		td_share_at(&f->share, s->batch, 0, &s->epoch);
 	}
 	f->ring[s->batch % f->n_ring] = s;
 	f->open = s;
@@ -141,7 +149,7 @@ static bool can_fetch(const struct tundish_flow *f)
 
 static int find_record(struct tundish_flow *f, struct td_item *item)
 {
-	uint64_t record, j = item->slot->batch % f->share.batches * f->share.batch + item->row;
+	uint64_t record, j = td_share_at(&f->share, item->slot->batch, item->row, &item->epoch);
 	item->position = td_share_global(&f->share, j);
 	int rc = td_order_at(f->order, item->epoch, item->position % f->share.records, &record);
 	if (rc < 0)

@@ -35,9 +35,10 @@ struct td_share {
 	uint64_t records;	  /* in an epoch, of all ranks; 0: not known (stream) */
 	uint64_t rank, world;
 	uint64_t positions;	  /* of this rank in an epoch */
-	uint64_t batches;	  /* of this rank in an epoch */
+	uint64_t batches;	  /* of this rank in an epoch, unless batches flow over */
 	unsigned batch;
 	uint64_t epochs;
+	bool flows;		  /* a batch may hold the end of one epoch and the start of the next */
 };
 
 /* Room for a batch. */
@@ -163,9 +164,10 @@ void td_engine_put_chunk(struct tundish_flow *f, struct td_chunk *c);
 void td_engine_count_fetch(struct tundish_flow *f, const struct td_chunk *c, uint64_t wall_ns,
     uint64_t cpu_ns);
 
-/* Rows of batch b, its epoch, and the position of its row 0 in the rank's share. */
-unsigned td_share_rows(const struct td_share *s, uint64_t b, uint64_t *ret_epoch,
-    uint64_t *ret_first);
+/* Rows of batch b. */
+unsigned td_share_rows(const struct td_share *s, uint64_t b);
+/* The epoch of a row of batch b, and its position in the rank's share of that epoch. */
+uint64_t td_share_at(const struct td_share *s, uint64_t b, unsigned row, uint64_t *ret_epoch);
 /* Position number j of the share in the order of all ranks. */
 static inline uint64_t td_share_global(const struct td_share *s, uint64_t j)
 {

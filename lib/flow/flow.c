@@ -26,6 +26,8 @@ TUNDISH_API void tundish_flow_options_init(struct tundish_flow_options *ret_opti
 		.max_record_bytes = 2147483647,
 		.max_pixels = 268435456,
 		.world = 1,
+		.cycle_length = 1,
+		.block_length = 1,
 	};
 }
 
@@ -51,10 +53,12 @@ static int check_stream(const struct tundish_flow *f, const struct tundish_flow_
 	bool pipe = false;
 	for (size_t i = 0; i < f->set.files.n; i++)
 		pipe |= strcmp(f->set.files.paths[i], "-") == 0;
-	if (spec->kind != TD_ORDER_OFF)
-		return td_err(e, TUNDISH_E_USAGE, "shuffle %s needs records that can be found by "
-		    "position, not compressed files or a stream; \"tundish shard\" makes such a set",
-		    o->shuffle);
+	if (!td_order_plain(spec))
+		return td_err(e, TUNDISH_E_USAGE, "another order than that of the files (%s) needs records "
+		    "that can be found by position, not compressed files or a stream; \"tundish shard\" "
+		    "makes such a set", o->shuffle ? o->shuffle : "interleaved");
+	if (o->flow_epochs)
+		return td_err(e, TUNDISH_E_USAGE, "batches cannot flow over the end of a stream");
 	if (o->world > 1)
 		return td_err(e, TUNDISH_E_USAGE, "ranks cannot share compressed files or a stream; "
 		    "\"tundish shard\" makes a set that they can");
@@ -82,17 +86,26 @@ static int share_out(struct td_share *s, const struct tundish_flow_options *o,
 	else if (o->uneven == TUNDISH_UNEVEN_PAD)
 		s->positions = most;
 	else if (o->uneven == TUNDISH_UNEVEN_ERROR &&
-	    batches_of(least, s->batch, o->last) != batches_of(most, s->batch, o->last))
+	    batches_of(least, s->batch, o->last) != batches_of(most, s->batch, o->last) && !s->flows)
 		return td_err(e, TUNDISH_E_USAGE, "%" PRIu64 " records give some of %" PRIu64
 		    " ranks %" PRIu64 " batches of %u and others %" PRIu64
 		    "; uneven keep, drop or pad says what to do",
 		    s->records, s->world, batches_of(most, s->batch, o->last), s->batch,
 		    batches_of(least, s->batch, o->last));
 	s->batches = batches_of(s->positions, s->batch, o->last);
-	if (s->batches == 0)
+	if (s->batches == 0 && !(s->flows && s->positions))
 		return td_err(e, TUNDISH_E_USAGE, "%" PRIu64 " records do not fill one batch of %u%s",
 		    s->records, s->batch, s->world > 1 ? " on each rank" : "");
 	return 0;
+}
+
+/* Batches of all epochs. */
+static uint64_t all_batches(const struct td_share *s, int last)
+{
+	uint64_t all;
+	if (s->epochs == UINT64_MAX || td_mul_overflow(s->flows ? s->positions : s->batches, s->epochs, &all))
+		return UINT64_MAX;
+	return s->flows ? batches_of(all, s->batch, last) : all;
 }
 
 /* "SEED:EPOCH:POSITION", position being that of the order of all ranks. */
@@ -106,15 +119,41 @@ static int read_start(struct tundish_flow *f, const char *text, struct tundish_e
 	if (seed != f->recipe.seed)
 		return td_err(e, TUNDISH_E_USAGE, "start belongs to seed %" PRIu64 ", not %" PRIu64,
 		    seed, f->recipe.seed);
-	if (position % whole || position / whole >= f->share.batches)
+	uint64_t positions = f->share.flows ? f->share.positions : f->share.batches * f->share.batch;
+	uint64_t at = epoch * positions + position / f->share.world;
+	if (position % f->share.world || position / f->share.world >= positions ||
+	    at % f->share.batch)
 		return td_err(e, TUNDISH_E_USAGE,
 		    "start is at position %" PRIu64 ", where no batch of %" PRIu64 " begins", position,
 		    whole);
 	/* the end of the last epoch is a place as well: nothing is left */
-	if (epoch > f->share.epochs || (epoch == f->share.epochs && position))
+	f->next_open = f->next_out = at / f->share.batch;
+	if (epoch > f->share.epochs || f->next_out > f->end)
 		return td_err(e, TUNDISH_E_USAGE, "start is behind the last epoch");
-	f->next_open = f->next_out = epoch * f->share.batches + position / whole;
 	return 0;
+}
+
+/* Where each file begins among the records that count. */
+static uint64_t *file_starts(const struct td_records *set)
+{
+	uint64_t *first = calloc(set->files.n + 1, sizeof *first);
+	for (size_t i = 0; first && i <= set->files.n; i++) {
+		uint64_t at = TD_MAX(set->first[i], set->skip) - set->skip;
+		first[i] = TD_MIN(at, set->records);
+	}
+	return first;
+}
+
+static int open_order(struct tundish_flow *f, struct td_order_spec *spec, struct tundish_error *e)
+{
+	uint64_t *first = file_starts(&f->set);
+	if (!first)
+		return td_err_memory(e);
+	spec->first = first;
+	spec->n_files = f->set.files.n;
+	int rc = td_order_open(&f->order, spec, e);
+	free(first);
+	return rc;
 }
 
 static int plan_order(struct tundish_flow *f, const struct tundish_flow_options *o,
@@ -130,9 +169,9 @@ static int plan_order(struct tundish_flow *f, const struct tundish_flow_options 
 		    " records: neighbours in the files stay close", spec->size, spec->records);
 	int rc = share_out(&f->share, o, e);
 	if (rc == 0)
-		rc = td_order_open(&f->order, spec, e);
-	if (rc == 0 && o->epochs < UINT64_MAX / f->share.batches)
-		f->end = o->epochs * f->share.batches;
+		rc = open_order(f, spec, e);
+	if (rc == 0)
+		f->end = all_batches(&f->share, o->last);
 	if (rc == 0 && o->start)
 		rc = read_start(f, o->start, e);
 	return rc;
@@ -201,7 +240,7 @@ static int make_hands(struct tundish_flow *f, struct tundish_error *e)
 static int open_flow(struct tundish_flow *f, const struct tundish_flow_options *o,
     struct tundish_error *e)
 {
-	struct td_order_spec spec = { 0 };
+	struct td_order_spec spec = { .cycle = o->cycle_length, .length = o->block_length };
 	struct td_keys asked = { o->image_key, o->label_key };
 	enum td_cache_kind kind;
 	int rc = td_chain_parse(&f->recipe.chain, o->ops, e);
@@ -245,7 +284,8 @@ TUNDISH_API int tundish_flow_open(struct tundish_flow **ret_flow,
 	f->threads = td_threads(o->threads);
 	f->fetchers = FETCHERS;
 	f->share = (struct td_share){
-		.rank = o->rank, .world = o->world, .batch = o->batch, .epochs = o->epochs
+		.rank = o->rank, .world = o->world, .batch = o->batch, .epochs = o->epochs,
+		.flows = o->flow_epochs
 	};
 	f->stream.compression = o->compression;
 	f->stream.max_record_bytes = o->max_record_bytes;
@@ -310,9 +350,10 @@ static unsigned count_repeats(const struct tundish_flow *f, const struct td_slot
 	unsigned n = 0;
 	if (f->set.stream)
 		return 0;
-	uint64_t first = s->batch % f->share.batches * f->share.batch;
-	for (unsigned i = 0; i < s->given; i++)
-		n += s->good[i] && td_share_global(&f->share, first + i) >= f->share.records;
+	for (unsigned i = 0; i < s->given; i++) {
+		uint64_t epoch, j = td_share_at(&f->share, s->batch, i, &epoch);
+		n += s->good[i] && td_share_global(&f->share, j) >= f->share.records;
+	}
 	return n;
 }
 
@@ -408,9 +449,11 @@ TUNDISH_API uint64_t tundish_flow_batches(const struct tundish_flow *f)
 
 TUNDISH_API const char *tundish_flow_cursor(struct tundish_flow *f)
 {
-	uint64_t batches = f->set.stream ? UINT64_MAX : f->share.batches;
-	snprintf(f->cursor, sizeof f->cursor, "%" PRIu64 ":%" PRIu64 ":%" PRIu64, f->recipe.seed,
-	    f->next_out / batches, f->next_out % batches * f->share.world * f->share.batch);
+	uint64_t epoch = 0, j = 0;
+	if (!f->set.stream)
+		j = td_share_at(&f->share, f->next_out, 0, &epoch);
+	snprintf(f->cursor, sizeof f->cursor, "%" PRIu64 ":%" PRIu64 ":%" PRIu64, f->recipe.seed, epoch,
+	    j * f->share.world);
 	return f->cursor;
 }
 

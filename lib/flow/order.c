@@ -79,43 +79,83 @@ struct replay {
 
 struct td_order {
 	struct td_order_spec spec;
+	uint64_t *first;      /* a copy of the spec's, where it is needed */
 	pthread_mutex_t lock; /* over the replays */
 	struct replay kept[KEPT_EPOCHS];
 	uint64_t turn;
 };
 
+/* A number behind NAME, or 0. */
+static uint64_t sized(const char *text, size_t len, const char *name)
+{
+	size_t n = strlen(name);
+	uint64_t size = 0;
+	if (len <= n || len > n + 15 || strncmp(text, name, n) != 0)
+		return 0;
+	for (size_t i = n; i < len; i++) {
+		if (text[i] < '0' || text[i] > '9')
+			return 0;
+		size = size * 10 + (uint64_t)(text[i] - '0');
+	}
+	return size;
+}
+
+/* One level; the levels stand in their order, each once at most. Its rank, or 0. */
+static int parse_level(struct td_order_spec *s, const char *text, size_t len)
+{
+	uint64_t n;
+	if (len == 6 && strncmp(text, "shards", len) == 0) {
+		s->shards = true;
+		return 1;
+	}
+	if (len == 4 && strncmp(text, "full", len) == 0) {
+		s->kind = TD_ORDER_FULL;
+		return 2;
+	}
+	if ((n = sized(text, len, "block:")) > 0) {
+		s->kind = TD_ORDER_BLOCK;
+		s->size = n;
+		return 2;
+	}
+	if ((n = sized(text, len, "buffer:")) > 0) {
+		s->kind = TD_ORDER_BUFFER;
+		s->size = n;
+		return 2;
+	}
+	if ((n = sized(text, len, "batch:")) > 0) {
+		s->group = n;
+		return 3;
+	}
+	return 0;
+}
+
 int td_order_parse(struct td_order_spec *ret, const char *text, struct tundish_error *e)
 {
-	static const struct {
-		const char *name;
-		enum td_order_kind kind;
-		bool sized;
-	} kinds[] = {
-		{ "off", TD_ORDER_OFF, false },
-		{ "full", TD_ORDER_FULL, false },
-		{ "block:", TD_ORDER_BLOCK, true },
-		{ "buffer:", TD_ORDER_BUFFER, true },
-	};
-	text = text ? text : "off";
-	for (size_t i = 0; i < TD_COUNT(kinds); i++) {
-		size_t n = strlen(kinds[i].name);
-		if (!kinds[i].sized && strcmp(text, kinds[i].name) == 0) {
-			ret->kind = kinds[i].kind;
-			ret->size = 0;
-			return 0;
-		}
-		if (!kinds[i].sized || strncmp(text, kinds[i].name, n) != 0)
-			continue;
-		size_t digits = strspn(text + n, "0123456789");
-		uint64_t size = digits > 0 && digits < 16 ? strtoull(text + n, NULL, 10) : 0;
-		if (size == 0 || text[n + digits])
+	struct td_order_spec s = *ret;
+	s.shards = false;
+	s.kind = TD_ORDER_OFF;
+	s.size = s.group = 0;
+	bool off = !text || strcmp(text, "off") == 0, good = true;
+	int last = 0;
+	for (const char *at = text; !off && good; at++) {
+		size_t len = strcspn(at, "+");
+		int rank = parse_level(&s, at, len);
+		good = rank > last;
+		last = rank;
+		at += len;
+		if (!*at)
 			break;
-		ret->kind = kinds[i].kind;
-		ret->size = size;
-		return 0;
 	}
-	return td_err(e, TUNDISH_E_USAGE,
-	    "shuffle \"%s\" is not understood: off, full, block:N or buffer:N", TD_ESC(text));
+	if (!good)
+		return td_err(e, TUNDISH_E_USAGE, "shuffle \"%s\" is not understood: off, full, block:N or "
+		    "buffer:N, with shards+ before or +batch:N behind it", TD_ESC(text));
+	*ret = s;
+	return 0;
+}
+
+bool td_order_plain(const struct td_order_spec *s)
+{
+	return s->kind == TD_ORDER_OFF && !s->shards && s->group == 0 && s->cycle <= 1;
 }
 
 int td_order_open(struct td_order **ret, const struct td_order_spec *spec, struct tundish_error *e)
@@ -124,8 +164,18 @@ int td_order_open(struct td_order **ret, const struct td_order_spec *spec, struc
 	if (!o)
 		return td_err_memory(e);
 	o->spec = *spec;
-	if (o->spec.size > spec->records)
-		o->spec.size = spec->records;
+	o->spec.size = TD_MIN(spec->size, spec->records);
+	o->spec.group = TD_MIN(spec->group, spec->records);
+	o->spec.length = TD_MAX(spec->length, 1u);
+	if (spec->shards || spec->cycle > 1) {
+		size_t bytes = (spec->n_files + 1) * sizeof *o->first;
+		o->first = malloc(bytes);
+		if (!o->first) {
+			free(o);
+			return td_err_memory(e);
+		}
+		memcpy(o->first, spec->first, bytes);
+	}
 	pthread_mutex_init(&o->lock, NULL);
 	*ret = o;
 	return 0;
@@ -145,13 +195,64 @@ static uint64_t block_at(const struct td_order_spec *s, uint64_t epoch, uint64_t
 	return block * s->size + td_permutation_at(&inner, position % s->size);
 }
 
-/* What a shuffle buffer would give, all of an epoch. */
-static void fill_buffer_order(const struct td_order_spec *s, uint64_t epoch, uint64_t *records)
+/* Draws of different levels, so that none repeats another's: blocks count from 0. */
+#define WHICH_FILES UINT64_MAX
+#define WHICH_GROUPS (UINT64_MAX - 1)
+
+/* A file in the cycle, and what is left of it. */
+struct turn {
+	uint64_t next, end;
+};
+
+/* The next file of the epoch that has records. */
+static bool next_file(const struct td_order *o, const struct td_permutation *files, size_t *file,
+    struct turn *ret)
+{
+	while (*file < o->spec.n_files) {
+		uint64_t i = *file;
+		++*file;
+		i = o->spec.shards ? td_permutation_at(files, i) : i;
+		*ret = (struct turn){ o->first[i], o->first[i + 1] };
+		if (ret->next < ret->end)
+			return true;
+	}
+	return false;
+}
+
+/* Files in turn, `length` records of each; a file that ends makes room for the next one.
+ * False when out of memory. */
+static bool interleave(const struct td_order *o, uint64_t epoch, uint64_t *records)
+{
+	const struct td_order_spec *s = &o->spec;
+	size_t n = (size_t)TD_MAX(TD_MIN(s->cycle, s->n_files), 1u), file = 0, open = 0;
+	struct turn *turns = calloc(n, sizeof *turns);
+	struct td_permutation files;
+	if (!turns)
+		return false;
+	td_permutation_init(&files, s->n_files, s->seed, epoch, WHICH_FILES);
+	while (open < n && next_file(o, &files, &file, &turns[open]))
+		open++;
+	for (size_t at = 0; open > 0;) {
+		struct turn *t = &turns[at];
+		for (uint64_t k = 0; k < s->length && t->next < t->end; k++)
+			*records++ = t->next++;
+		if (t->next < t->end || next_file(o, &files, &file, t)) {
+			at++;
+		} else {
+			memmove(t, t + 1, (open - at - 1) * sizeof *t);
+			open--;
+		}
+		at = at < open ? at : 0;
+	}
+	free(turns);
+	return true;
+}
+
+/* What a shuffle buffer gives out of them, in place. */
+static void pass_buffer(const struct td_order_spec *s, uint64_t epoch, uint64_t *records)
 {
 	/* the buffer itself lies in the part of `records` that is not yet given out */
 	uint64_t n = s->records;
-	for (uint64_t i = 0; i < n; i++)
-		records[i] = i;
 	for (uint64_t i = 0; i < n; i++) {
 		struct td_rng r;
 		td_rng_at(&r, s->seed, (uint32_t)epoch, i, TD_RNG_ORDER);
@@ -159,6 +260,55 @@ static void fill_buffer_order(const struct td_order_spec *s, uint64_t epoch, uin
 		records[j] = records[i];
 		records[i] = t;
 	}
+}
+
+/* to[i] = from[place of i in the groups' order]; the last group may be short. */
+static void order_groups(const struct td_order_spec *s, uint64_t epoch, uint64_t *to,
+    const uint64_t *from)
+{
+	struct td_permutation groups;
+	uint64_t n = (s->records - 1) / s->group + 1, at = 0;
+	td_permutation_init(&groups, n, s->seed, epoch, WHICH_GROUPS);
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t first = td_permutation_at(&groups, i) * s->group;
+		uint64_t count = TD_MIN(s->group, s->records - first);
+		memcpy(to + at, from + first, count * sizeof *to);
+		at += count;
+	}
+}
+
+static uint64_t computed(const struct td_order_spec *s, uint64_t epoch, uint64_t position)
+{
+	struct td_permutation all;
+	switch (s->kind) {
+	case TD_ORDER_FULL:
+		td_permutation_init(&all, s->records, s->seed, epoch, 0);
+		return td_permutation_at(&all, position);
+	case TD_ORDER_BLOCK:
+		return block_at(s, epoch, position);
+	default:
+		return position;
+	}
+}
+
+/* All levels of an epoch. False when out of memory. */
+static bool fill(const struct td_order *o, uint64_t epoch, uint64_t *records)
+{
+	const struct td_order_spec *s = &o->spec;
+	uint64_t *spare = malloc(s->records * sizeof *spare), *base = o->first ? spare : NULL;
+	bool good = spare && (!base || interleave(o, epoch, base));
+	for (uint64_t i = 0; i < s->records && good; i++) {
+		uint64_t at = computed(s, epoch, i);
+		records[i] = base ? base[at] : at;
+	}
+	if (good && s->kind == TD_ORDER_BUFFER)
+		pass_buffer(s, epoch, records);
+	if (good && s->group) {
+		memcpy(spare, records, s->records * sizeof *spare);
+		order_groups(s, epoch, records, spare);
+	}
+	free(spare);
+	return good;
 }
 
 /* The replay of an epoch, made where it is not kept; NULL when out of memory. Locked. */
@@ -179,35 +329,27 @@ static const uint64_t *replay(struct td_order *o, uint64_t epoch)
 	if (!oldest->records)
 		return NULL;
 	oldest->epoch = epoch;
-	oldest->used = ++o->turn;
-	fill_buffer_order(&o->spec, epoch, oldest->records);
+	oldest->used = fill(o, epoch, oldest->records) ? ++o->turn : 0;
+	if (!oldest->used) {
+		free(oldest->records);
+		oldest->records = NULL;
+	}
 	return oldest->records;
 }
 
 int td_order_at(struct td_order *o, uint64_t epoch, uint64_t position, uint64_t *ret_record)
 {
 	const struct td_order_spec *s = &o->spec;
-	struct td_permutation all;
-	const uint64_t *records;
-	switch (s->kind) {
-	case TD_ORDER_FULL:
-		td_permutation_init(&all, s->records, s->seed, epoch, 0);
-		*ret_record = td_permutation_at(&all, position);
-		return 0;
-	case TD_ORDER_BLOCK:
-		*ret_record = block_at(s, epoch, position);
-		return 0;
-	case TD_ORDER_BUFFER:
-		pthread_mutex_lock(&o->lock);
-		records = replay(o, epoch);
-		if (records)
-			*ret_record = records[position];
-		pthread_mutex_unlock(&o->lock);
-		return records ? 0 : TUNDISH_E_MEMORY;
-	default:
-		*ret_record = position;
+	if (s->kind != TD_ORDER_BUFFER && !o->first && !s->group) {
+		*ret_record = computed(s, epoch, position);
 		return 0;
 	}
+	pthread_mutex_lock(&o->lock);
+	const uint64_t *records = replay(o, epoch);
+	if (records)
+		*ret_record = records[position];
+	pthread_mutex_unlock(&o->lock);
+	return records ? 0 : TUNDISH_E_MEMORY;
 }
 
 void td_order_close(struct td_order *o)
@@ -217,5 +359,6 @@ void td_order_close(struct td_order *o)
 	for (int i = 0; i < KEPT_EPOCHS; i++)
 		free(o->kept[i].records);
 	pthread_mutex_destroy(&o->lock);
+	free(o->first);
 	free(o);
 }

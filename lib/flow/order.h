@@ -13,15 +13,26 @@ enum td_order_kind {
 	TD_ORDER_BUFFER,/* tf.data's shuffle buffer of `size` */
 };
 
+/* Three levels, each of which may be left out: files in an order drawn for each epoch and
+ * interleaved, records, and at last whole groups of neighbours. */
 struct td_order_spec {
+	bool shards;	  /* files in a drawn order */
+	uint64_t cycle;	  /* so many files at once, in turn; 1: one after the other */
+	uint64_t length;  /* records of a file before it is the next one's turn */
 	enum td_order_kind kind;
 	uint64_t size;	  /* of block, buffer */
+	uint64_t group;	  /* groups of so many in a drawn order; 0: no */
 	uint64_t records; /* in an epoch; more than 0 */
 	uint64_t seed;
+	const uint64_t *first; /* each file's first record, and the end: n_files + 1 of them */
+	size_t n_files;	       /* needed for shards and cycle alone */
 };
 
-/* Reads "off", "full", "block:N", "buffer:N" into kind and size; NULL means off. USAGE. */
+/* Reads "off", "full", "block:N", "buffer:N", "shards", "batch:N" or some of them with +
+ * between, such as "shards+buffer:N+batch:N"; NULL means off. USAGE. */
 int td_order_parse(struct td_order_spec *ret, const char *text, struct tundish_error *e);
+/* Needs to find records by position: anything but the order of the files. */
+bool td_order_plain(const struct td_order_spec *spec);
 
 /* A keyed permutation of 0 .. n-1: a Feistel network over a * b >= n, walked until the
  * result is below n. Takes no memory. */
@@ -35,8 +46,8 @@ void td_permutation_init(struct td_permutation *p, uint64_t n, uint64_t seed, ui
 uint64_t td_permutation_at(const struct td_permutation *p, uint64_t i);
 uint64_t td_permutation_place(const struct td_permutation *p, uint64_t value); /* its inverse */
 
-/* off, full and block are computed at each call; buffer is replayed once an epoch, whole
- * numbers only, and the last few epochs are kept. Any thread may ask. */
+/* off, full and block alone are computed at each call; all else is replayed once an epoch,
+ * whole numbers only, and the last few epochs are kept. Any thread may ask. */
 struct td_order;
 int td_order_open(struct td_order **ret, const struct td_order_spec *spec, struct tundish_error *e);
 /* The record at a position of an epoch. MEMORY is the only error. */

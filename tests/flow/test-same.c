@@ -19,7 +19,7 @@ static void test_threads(void **state)
 {
 	(void)state;
 	static const unsigned threads[] = { 1, 2, 3, 8, 99 };
-	static const char *const shuffles[] = { "off", "full", "block:5", "buffer:7" };
+	static const char *const shuffles[] = { "off", "full", "block:5", "shards+buffer:7+batch:2" };
 	static const struct {
 		unsigned batch, prefetch;
 		uint64_t memory;

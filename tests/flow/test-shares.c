@@ -129,6 +129,53 @@ static void test_resume(void **state)
 	td_buf_free(&whole.faults);
 }
 
+/* Batches that flow over the ends of epochs: all whole but the last, the same samples. */
+static void test_flowing(void **state)
+{
+	(void)state;
+	static struct run whole, part, rest;
+	const char *set = write_set("flowing", 23, 4, false, NULL);
+	run_init(&whole, set, NULL);
+	whole.o.batch = 4;
+	whole.o.epochs = 3;
+	whole.o.shuffle = "full";
+	run_flow(&whole);
+	run_init(&rest, set, NULL);
+	rest.o.batch = 4;
+	rest.o.epochs = 3;
+	rest.o.shuffle = "full";
+	rest.o.flow_epochs = 1;
+	run_flow(&rest);
+	assert_int_equal(rest.batches, 18);
+	for (int i = 0; i < 17; i++)
+		assert_int_equal(rest.counts[i], 4);
+	assert_int_equal(rest.counts[17], 1);
+	assert_memory_equal(rest.labels, whole.labels, 69 * sizeof *rest.labels);
+	td_buf_free(&rest.faults);
+	for (unsigned stop = 1; stop < 18; stop += 4) {
+		part = rest;
+		part.faults = (struct td_buf){ 0 };
+		part.stop_after = stop;
+		run_flow(&part);
+		td_buf_free(&part.faults);
+		part.stop_after = 0;
+		part.o.start = part.cursor;
+		run_flow(&part);
+		assert_int_equal(part.rc, 0);
+		assert_int_equal(part.batches, 18 - stop);
+		assert_memory_equal(part.labels, whole.labels + 4 * stop, part.samples * sizeof *part.labels);
+		td_buf_free(&part.faults);
+	}
+	/* less than a batch in an epoch */
+	rest.o.batch = 50;
+	rest.o.last = TUNDISH_LAST_DROP;
+	run_flow(&rest);
+	assert_int_equal(rest.batches, 1);
+	assert_int_equal(rest.counts[0], 50);
+	td_buf_free(&rest.faults);
+	td_buf_free(&whole.faults);
+}
+
 static void test_wrong_start(void **state)
 {
 	(void)state;
@@ -151,6 +198,7 @@ int main(void)
 		cmocka_unit_test(test_union),
 		cmocka_unit_test(test_uneven),
 		cmocka_unit_test(test_resume),
+		cmocka_unit_test(test_flowing),
 		cmocka_unit_test(test_wrong_start),
 	};
 	return cmocka_run_group_tests(tests, make_scratch, clear_scratch);

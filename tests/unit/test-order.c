@@ -68,13 +68,24 @@ static void test_fairness(void **state)
 	assert_true(unevenness(6, 300000, 720) < 842);
 }
 
-static struct td_order *order_of(const char *text, uint64_t records)
+/* Over files of 0, 1, 2 ... times 7 records. */
+static struct td_order *order_with(const char *text, uint64_t records, uint64_t cycle, uint64_t length)
 {
-	struct td_order_spec spec = { .records = records, .seed = 4 };
+	uint64_t first[64] = { 0 };
+	for (uint64_t i = 1; i < 64; i++)
+		first[i] = TD_MIN(first[i - 1] + (i - 1) * 7, records);
+	first[63] = records;
+	struct td_order_spec spec = { .records = records, .seed = 4, .first = first, .n_files = 63,
+		.cycle = cycle, .length = length };
 	struct td_order *o;
 	assert_int_equal(td_order_parse(&spec, text, NULL), 0);
 	assert_int_equal(td_order_open(&o, &spec, NULL), 0);
 	return o;
+}
+
+static struct td_order *order_of(const char *text, uint64_t records)
+{
+	return order_with(text, records, 1, 1);
 }
 
 static void read_epoch(struct td_order *o, uint64_t epoch, uint64_t n, uint64_t *ret)
@@ -97,7 +108,8 @@ static void test_orders(void **state)
 {
 	(void)state;
 	static const char *const names[] = { "off", "full", "block:1", "block:7", "block:500", "buffer:1",
-		"buffer:10", "buffer:9999" };
+		"buffer:10", "buffer:9999", "shards", "shards+full", "shards+buffer:10+batch:4",
+		"batch:3", "full+batch:5", "block:3+batch:600" };
 	static uint64_t first[1000], again[1000], other[1000];
 	for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
 		for (uint64_t n = 1; n < 1000; n = n * 3 + 1) {
@@ -111,7 +123,7 @@ static void test_orders(void **state)
 			assert_each_once(other, n);
 			assert_memory_equal(first, again, n * sizeof *first);
 			bool fixed = !strcmp(names[k], "off") || !strcmp(names[k], "buffer:1");
-			if (n > 10)
+			if (n > 100 && !strstr(names[k], "batch:600"))
 				assert_int_equal(memcmp(first, other, n * sizeof *first) == 0, fixed);
 			for (uint64_t i = 0; i < n && fixed; i++)
 				assert_int_equal(first[i], i);
@@ -140,11 +152,45 @@ static void test_reach(void **state)
 	td_order_close(o);
 }
 
+static void test_interleave(void **state)
+{
+	(void)state;
+	static uint64_t r[1000];
+	/* files of 7, 14 and 21: [0, 7), [7, 21), [21, 42) */
+	struct td_order *o = order_with("off", 42, 2, 3);
+	read_epoch(o, 0, 42, r);
+	const uint64_t want[42] = { 0, 1, 2, 7, 8, 9, 3, 4, 5, 10, 11, 12, 6, 13, 14, 15, 21, 22, 23,
+		16, 17, 18, 24, 25, 26, 19, 20, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41 };
+	assert_memory_equal(r, want, sizeof want);
+	td_order_close(o);
+	for (uint64_t cycle = 1; cycle < 70; cycle += 17) {
+		o = order_with("shards+buffer:5+batch:7", 900, cycle, 4);
+		read_epoch(o, 1, 900, r);
+		assert_each_once(r, 900);
+		td_order_close(o);
+	}
+	/* whole files in a drawn order */
+	o = order_of("shards", 900);
+	read_epoch(o, 0, 900, r);
+	unsigned jumps = 0;
+	for (int i = 1; i < 900; i++)
+		jumps += r[i] != r[i - 1] + 1;
+	assert_in_range(jumps, 5, 16);
+	td_order_close(o);
+	/* groups stay together and begin where groups do */
+	o = order_of("batch:50", 900);
+	read_epoch(o, 0, 900, r);
+	for (int i = 0; i < 900; i++)
+		assert_int_equal(r[i] % 50, i % 50);
+	td_order_close(o);
+}
+
 static void test_wrong(void **state)
 {
 	(void)state;
 	static const char *const wrong[] = { "", "on", "block", "block:", "block:0", "buffer:x",
-		"buffer:10 ", "full:3", "buffer:-1" };
+		"buffer:10 ", "full:3", "buffer:-1", "full+", "+full", "full+full", "batch:3+full",
+		"off+batch:3", "full+shards", "shards++full", "buffer:9999999999999999" };
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
 		struct td_order_spec spec;
 		struct tundish_error e = { 0 };
@@ -160,6 +206,7 @@ int main(void)
 		cmocka_unit_test(test_fairness),
 		cmocka_unit_test(test_orders),
 		cmocka_unit_test(test_reach),
+		cmocka_unit_test(test_interleave),
 		cmocka_unit_test(test_wrong),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
