@@ -145,6 +145,8 @@ static bool read_value(const struct td_param *param, struct span v, struct td_op
 		return v.len > 0 && read_three(param, v, at);
 	case P_WORD:
 		return read_word(param, v, at);
+	case P_PRESET:
+		return read_word(param, v, at) || td_normalize_file(op, v.s, v.len);
 	}
 	return false;
 }

@@ -66,7 +66,7 @@ static const struct td_param erasing_params[] = { CHANCE_PARAM,
 	{ "scale", P_RANGE, AT(scale), 1e-6, 1 }, { "ratio", P_RANGE, AT(ratio), 1e-3, 1e3 },
 	{ "value", P_REAL, AT(value), -1e9, 1e9 }, NO_MORE };
 static const struct td_param normalize_params[] = {
-	{ "", P_WORD, AT(preset), 0, 0, presets, false },
+	{ "", P_PRESET, AT(preset), 0, 0, presets, false },
 	{ "mean", P_THREE, AT(mean), -1e9, 1e9 }, { "std", P_THREE, AT(std), 1e-9, 1e9 }, NO_MORE
 };
 static const struct td_param cast_params[] = {
@@ -358,7 +358,7 @@ const struct td_op_kind td_op_kinds[] = {
 	{ "pad", pad_params, "pad:N|LEFT/TOP/RIGHT/BOTTOM[,value=V]", TD_OP_KEEPS, NULL, size_pad,
 	    apply_pad },
 	{ "normalize", normalize_params,
-	    "normalize[:imagenet|seed|unit] or normalize:mean=A/B/C,std=D/E/F", TD_OP_FLOATS,
+	    "normalize[:imagenet|seed|unit|FILE.json] or normalize:mean=A/B/C,std=D/E/F", TD_OP_FLOATS,
 	    check_normalize, NULL, apply_normalize },
 	{ "clamp", clamp_params, "clamp:LO-HI", TD_OP_FLOATS, NULL, NULL, apply_clamp },
 	{ "cast", cast_params, "cast:uint8|float16|bfloat16|float32", TD_OP_KEEPS, NULL, NULL,

@@ -14,6 +14,7 @@ enum td_param_type {
 	P_SPREAD,/* N for -N to N, or LO-HI */
 	P_THREE, /* a or a/b/c */
 	P_WORD,
+	P_PRESET,/* a word, or the path of a file with mean and std */
 };
 
 struct td_word {
@@ -48,6 +49,10 @@ struct td_op_kind {
 };
 
 extern const struct td_op_kind td_op_kinds[]; /* ends with a NULL name */
+
+/* Reads mean and std of three channels from a JSON file as inspect --stats writes them.
+ * False when it is no such file. */
+bool td_normalize_file(struct td_op *op, const char *path, size_t len);
 
 /* Those of distort.c. */
 #define TD_BLUR_MOST 99

@@ -240,3 +240,14 @@ CASES=$SOURCE/tests/golden/cases
 	run_split 0 inspect --record 4 "$SHARED/fixtures/tfrecord/all-none.tfrecord"
 	holds "$output" "18 bytes, not an Example"
 }
+
+@test "--stats and normalize: the file says the same as its numbers" {
+	tundish convert -q "$DATA/photos" -o a/p --shards 2
+	tundish inspect --stats s.json a >/dev/null
+	numbers=$(jq -r '"mean=\(.mean|map(tostring)|join("/")),std=\(.std|map(tostring)|join("/"))"' s.json)
+	file=$("$TUNDISH" feed -q --to hash --ops 'resize:32 normalize:s.json' a)
+	same "$file" "$("$TUNDISH" feed -q --to hash --ops "resize:32 normalize:$numbers" a)"
+	[ "$file" != "$("$TUNDISH" feed -q --to hash --ops 'resize:32 normalize' a)" ]
+	echo '{"mean": [0, 0], "std": [1, 1, 1]}' >bad.json
+	run_split 2 feed -q --to hash --ops 'normalize:bad.json' a
+}

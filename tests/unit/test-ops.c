@@ -70,6 +70,7 @@ static void test_wrong_text(void **state)
 	assert_wrong("layout:nchw hflip", "layout stands last");
 	assert_wrong("cast:float16 hflip", "only layout may follow");
 	assert_wrong("normalize:mean=1/2,std=1", "not understood");
+	assert_wrong("normalize:no-such-file.json", "not understood");
 	assert_wrong("normalize:mean=1", "mean and std go together");
 	assert_wrong("normalize:unit,mean=1,std=1", "give a name");
 	assert_wrong("normalize:mean=0,std=0", "out of range");
