@@ -172,7 +172,7 @@ int tundish_example_find(const void *example, size_t example_bytes, const char *
 	struct td_span entry, found = { 0 };
 	int rc;
 	while ((rc = td_entries_next(&it, &f, &entry)) == 1) {
-		if (f.key_bytes == key_bytes && memcmp(f.key, key, key_bytes) == 0) {
+		if (f.key_bytes == key_bytes && (key_bytes == 0 || memcmp(f.key, key, key_bytes) == 0)) {
 			found = entry;
 			last = f;
 		}

@@ -14,6 +14,7 @@
 
 /* Two bytes of input give 11 bytes at most, three give 64. */
 #define GROWTH 22
+#define TRUSTED ((size_t)1 << 20)
 
 bool td_snappy_plausible(const uint8_t *data, size_t bytes, uint64_t all)
 {
@@ -107,16 +108,17 @@ int td_snappy_decode(struct td_buf *out, const uint8_t *data, size_t bytes, stru
 	size_t plain = 0;
 	if (snappy_uncompressed_length((const char *)data, bytes, &plain) != SNAPPY_OK)
 		return 0;
-	bool fits = plain / GROWTH <= bytes;
-	plain = TD_MIN(plain, bytes * GROWTH);
+	/* a length that costs memory must be true */
+	bool good = plain / GROWTH <= bytes && (plain <= TRUSTED || td_snappy_valid(data, bytes));
+	plain = good ? plain : TD_MIN(plain, TD_MIN(bytes * GROWTH, TD_SNAPPY_SALVAGE_MAX));
 	if (!td_buf_reserve(out, plain))
 		return td_err_memory(e);
-	char *to = (char *)out->data + out->len;
-	if (fits && snappy_uncompress((const char *)data, bytes, to, &plain) == SNAPPY_OK) {
+	uint8_t *to = out->data + out->len;
+	if (good && snappy_uncompress((const char *)data, bytes, (char *)to, &plain) == SNAPPY_OK) {
 		out->len += plain;
 		return 1;
 	}
-	out->len += td_snappy_prefix(data, bytes, out->data + out->len, plain);
+	out->len += td_snappy_prefix(data, bytes, to, plain);
 	return 0;
 }
 

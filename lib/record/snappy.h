@@ -11,6 +11,8 @@
 /* Longest that a search behind damage takes for one: TensorFlow's are under 300 KiB
  * but for those of large records. */
 #define TD_SNAPPY_SEARCH_MAX ((uint64_t)4 << 20)
+/* Of a block that is cut or damaged, at most that much is decoded. */
+#define TD_SNAPPY_SALVAGE_MAX ((size_t)64 << 20)
 /* TensorFlow reads no block of more decompressed bytes. */
 #define TD_SNAPPY_WRITE_MAX ((size_t)262144)
 

@@ -263,19 +263,20 @@ static int next_block(struct td_unpack *u, struct tundish_error *e)
 		stop(u, TUNDISH_E_TRUNCATED, early);
 	else if (length > TD_SNAPPY_BLOCK_MAX)
 		stop(u, TUNDISH_E_CORRUPT, "snappy block of impossible size");
-	length = TD_MIN(length, TD_MIN(all, (uint64_t)TD_SNAPPY_BLOCK_MAX));
-	if ((rc = td_window_fill(raw, 4 + length, CHUNK, e)) < 0)
+	bool wrong = u->broken.code != 0;
+	uint64_t want = wrong ? TD_MIN(length, (uint64_t)TD_SNAPPY_SALVAGE_MAX / 16) : length;
+	if ((rc = td_window_fill(raw, 4 + want, CHUNK, e)) < 0)
 		return rc;
 	n = td_window_have(raw);
-	if (n < 4 + length && !u->broken.code)
+	if (n < 4 + want && !wrong)
 		stop(u, TUNDISH_E_TRUNCATED, early);
-	size_t in = n < 4 ? 0 : (size_t)TD_MIN((uint64_t)n - 4, length);
+	size_t in = n < 4 ? 0 : (size_t)TD_MIN((uint64_t)n - 4, want);
 	if ((rc = td_snappy_decode(&u->block, td_window_here(raw) + TD_MIN(n, (size_t)4), in, e)) < 0)
 		return rc;
 	if (rc == 0 && !u->broken.code)
 		stop(u, TUNDISH_E_CORRUPT, "snappy block is damaged");
 	if (u->broken.code)
-		return pass_block(u, in == length && n >= 4 ? 4 + length : 0, e);
+		return pass_block(u, !wrong && in == length && n >= 4 ? 4 + length : 0, e);
 	raw->at += 4 + (size_t)length;
 	return 0;
 }

@@ -3,10 +3,12 @@
 #include "records.h"
 
 #include <fcntl.h>
+#include <jansson.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/rng.h"
+#include "base/sha256.h"
 #include "record/compress.h"
 #include "record/frame.h"
 #include "record/index.h"
@@ -68,6 +70,41 @@ static void check_want(const struct want *w, const struct read *all)
 			assert_same_record(&r, i, all, (size_t)number);
 	}
 	read_free(&r);
+}
+
+static void assert_hash(const struct td_buf *data, const json_t *want)
+{
+	struct td_sha256 hash;
+	char hex[65];
+	td_sha256_init(&hash);
+	td_sha256_add(&hash, data->data, data->len);
+	td_sha256_hex(&hash, hex);
+	assert_string_equal(hex, json_string_value(want));
+}
+
+/* The records themselves, by the hashes that come with them. */
+static void test_hashes(void **state)
+{
+	(void)state;
+	struct read all, large;
+	json_t *expect = json_load_file(shared_path("fixtures/tfrecord/EXPECT.json"), 0, NULL);
+	assert_non_null(expect);
+	read_start(&all);
+	read_path(&all, shared_path("fixtures/tfrecord/all-none.tfrecord"));
+	read_start(&large);
+	read_path(&large, shared_path("fixtures/tfrecord/snappy-large-block.tfrecord"));
+	const json_t *records = json_object_get(expect, "records");
+	const json_t *hashes = json_object_get(json_object_get(json_object_get(expect, "files"),
+	    "snappy-large-block.tfrecord"), "sha256");
+	assert_int_equal(all.n, json_array_size(records));
+	assert_int_equal(large.n, json_array_size(hashes));
+	for (size_t i = 0; i < all.n; i++)
+		assert_hash(&all.data[i], json_object_get(json_array_get(records, i), "sha256"));
+	for (size_t i = 0; i < large.n; i++)
+		assert_hash(&large.data[i], json_array_get(hashes, i));
+	read_free(&all);
+	read_free(&large);
+	json_decref(expect);
 }
 
 static void test_fixtures(void **state)
@@ -427,6 +464,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fixtures),
+		cmocka_unit_test(test_hashes),
 		cmocka_unit_test(test_cases),
 		cmocka_unit_test(test_formats),
 		cmocka_unit_test(test_forged),

@@ -265,6 +265,35 @@ static void test_snappy(void **state)
 	damage_compressed(TUNDISH_SNAPPY, 0, 6, 80, must_snappy);
 }
 
+/* Lengths of blocks that cannot be: named, nothing taken for them, the rest is read. */
+static void test_snappy_lengths(void **state)
+{
+	static const uint32_t lengths[] = { UINT32_MAX, 0x7fffffff, 1 << 30, 100000, 0 };
+	(void)state;
+	struct td_rng rng;
+	struct set s;
+	td_rng_at(&rng, 13, 0, 0, TD_RNG_SAMPLE);
+	make(&s, &rng, 20, 2000, TUNDISH_SNAPPY, 0);
+	for (size_t i = 0; i < 2 * TD_COUNT(lengths); i++) {
+		uint8_t forged[24] = { 0 };
+		struct td_buf file = { 0 };
+		struct read r;
+		td_put_be32(forged, lengths[i / 2]);
+		assert_true(td_buf_add(&file, s.file.data, s.file.len));
+		assert_true(td_buf_add(&file, forged, sizeof forged));
+		assert_true(td_buf_add(&file, s.file.data, s.file.len));
+		read_start(&r);
+		read_memory(&r, file.data, file.len, i % 2);
+		assert_int_equal(r.rc, 0);
+		assert_int_equal(r.compression, TUNDISH_SNAPPY);
+		assert_int_equal(r.n, 2 * s.n);
+		assert_in_range(r.n_faults, 1, 3);
+		read_free(&r);
+		td_buf_free(&file);
+	}
+	free_set(&s);
+}
+
 /* Cut anywhere, each compression gives all records that are there. */
 static void test_cut(void **state)
 {
@@ -392,6 +421,7 @@ int main(void)
 		cmocka_unit_test(test_gzip),
 		cmocka_unit_test(test_zlib),
 		cmocka_unit_test(test_snappy),
+		cmocka_unit_test(test_snappy_lengths),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_seek),
 		cmocka_unit_test(test_seek_stream),
