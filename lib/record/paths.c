@@ -180,8 +180,12 @@ static int add_named(struct list *l, const char *path, bool *ret_set, struct tun
 {
 	struct stat st;
 	*ret_set = false;
-	if (strcmp(path, "-") == 0)
+	if (strcmp(path, "-") == 0) {
+		for (size_t i = 0; i < l->out.n; i++)
+			if (strcmp(l->out.paths[i], "-") == 0)
+				return td_err(e, TUNDISH_E_USAGE, "standard input is named twice");
 		return add(l, NULL, path, 0, e);
+	}
 	if (stat(path, &st) != 0) {
 		if (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG)
 			return td_err_errno(e, errno, "%s", TD_ESC(path));

@@ -12,7 +12,8 @@ struct td_paths {
 
 /* Patterns are expanded here too, folders mean all their shards (sorted bytewise),
  * side-cars and litter are passed over, a missing shard of -of-N is a fault.
- * Errors: NOT_FOUND (before anything is read), EMPTY, IO, MEMORY. */
+ * Errors: NOT_FOUND (before anything is read), EMPTY, IO, MEMORY, and USAGE for
+ * standard input named twice. */
 int td_paths_find(struct td_paths *ret, const char *const *paths, size_t n,
     const struct tundish_listener *l, struct tundish_error *e);
 void td_paths_free(struct td_paths *p);

@@ -664,7 +664,9 @@ static int open_input(struct tundish_reader **ret, const struct td_input *in, co
 	tundish_reader_options_init(&r->o);
 	if (options)
 		memcpy(&r->o, options, TD_MIN(options->size, sizeof r->o));
-	int rc = recognise(r, e);
+	int rc = r->o.compression < TUNDISH_AUTO || r->o.compression > TUNDISH_SNAPPY ?
+		     td_err(e, TUNDISH_E_USAGE, "no such compression: %d", r->o.compression) :
+		     recognise(r, e);
 	if (rc < 0) {
 		r->in.owned = false;
 		tundish_reader_close(r);

@@ -26,6 +26,7 @@ struct td_unpack {
 	/* gzip and zlib */
 	bool inside;	       /* a member */
 	bool any;	       /* a member was met */
+	bool bare;	       /* what comes is deflate data without a header, behind a full flush */
 	uint64_t start;	       /* of the member in raw */
 	uint64_t made;	       /* bytes of the member */
 	uint64_t vain;
@@ -94,6 +95,26 @@ static int find_member(struct td_unpack *u, struct tundish_error *e)
 	}
 }
 
+/* Moves raw behind the next full flush of a zlib stream, where decompression can start
+ * anew, or to the end. */
+static int find_flush(struct td_unpack *u, struct tundish_error *e)
+{
+	struct td_window *raw = u->raw;
+	for (;;) {
+		int rc = td_window_fill(raw, 4, CHUNK, e);
+		if (rc < 0)
+			return rc;
+		size_t n = td_window_have(raw);
+		const uint8_t *here = td_window_here(raw);
+		const uint8_t *found = n < 4 ? NULL : memmem(here, n, "\0\0\xff\xff", 4);
+		u->bare = found;
+		u->over = !found && n < 4;
+		raw->at += found ? (size_t)(found + 4 - here) : n - TD_MIN(n, (size_t)3);
+		if (u->bare || u->over)
+			return 0;
+	}
+}
+
 /* Past a broken member: the next one may begin anywhere behind its first byte, for a
  * broken one can swallow the next. */
 static int pass_member(struct td_unpack *u, struct tundish_error *e)
@@ -101,10 +122,9 @@ static int pass_member(struct td_unpack *u, struct tundish_error *e)
 	struct td_window *raw = u->raw;
 	u->inside = false;
 	u->vain += u->made;
-	if (u->compression != TUNDISH_GZIP) {
-		u->over = true;
-		return 0;
-	}
+	/* never back: what lies there may have been delivered */
+	if (u->compression == TUNDISH_ZLIB)
+		return find_flush(u, e);
 	uint64_t from = u->start + 1;
 	if (u->vain <= VAIN_BYTES + VAIN_FACTOR * u->start) {
 		if (from >= raw->base)
@@ -140,7 +160,7 @@ static int enter_member(struct td_unpack *u, struct tundish_error *e)
 	}
 	u->start = td_window_offset(raw);
 	u->made = 0;
-	if (!member_here(u)) {
+	if (!u->bare && !member_here(u)) {
 		stop(u, td_window_have(raw) < 4 ? TUNDISH_E_TRUNCATED : TUNDISH_E_CORRUPT,
 		    u->any ? "no compressed data behind the last piece" : "no compressed data");
 		return pass_member(u, e);
@@ -148,7 +168,9 @@ static int enter_member(struct td_unpack *u, struct tundish_error *e)
 	/* ISA-L reads what it never set when data are damaged; that must not depend on the run */
 	memset(u->inflate, 0, sizeof *u->inflate);
 	isal_inflate_init(u->inflate);
-	u->inflate->crc_flag = u->compression == TUNDISH_GZIP ? ISAL_GZIP : ISAL_ZLIB;
+	u->inflate->crc_flag = u->bare			       ? ISAL_DEFLATE :
+			       u->compression == TUNDISH_GZIP ? ISAL_GZIP :
+								ISAL_ZLIB;
 	u->inside = u->any = true;
 	note_member(u);
 	return 1;
@@ -170,6 +192,18 @@ static int inflate_failed(struct td_unpack *u, int code, struct tundish_error *e
 		return pass_member(u, e);
 	u->inside = false;
 	return 0;
+}
+
+/* Behind a member; a checksum over a part of the stream alone says nothing. */
+static int leave_member(struct td_unpack *u, struct tundish_error *e)
+{
+	u->inside = false;
+	if (!u->bare)
+		return 0;
+	u->bare = false;
+	int rc = td_window_fill(u->raw, 4, CHUNK, e);
+	u->raw->at += TD_MIN(td_window_have(u->raw), (size_t)4);
+	return rc;
 }
 
 static ssize_t inflate_read(struct td_unpack *u, void *out, size_t bytes, struct tundish_error *e)
@@ -196,7 +230,7 @@ static ssize_t inflate_read(struct td_unpack *u, void *out, size_t bytes, struct
 		if (rc != ISAL_DECOMP_OK)
 			rc = inflate_failed(u, rc, e);
 		else if (s->block_state == ISAL_BLOCK_FINISH)
-			u->inside = false;
+			rc = leave_member(u, e);
 		else if (no_input && n == 0) {
 			stop(u, TUNDISH_E_TRUNCATED, early);
 			rc = pass_member(u, e);
@@ -360,7 +394,7 @@ const struct td_member *td_unpack_member_at(const struct td_unpack *u, uint64_t 
 void td_unpack_restart(struct td_unpack *u, struct td_member at)
 {
 	td_window_forget(u->raw, at.raw);
-	u->over = u->inside = false;
+	u->over = u->inside = u->bare = false;
 	u->any = at.raw > 0;
 	u->broken = (struct td_break){ 0 };
 	u->block.len = u->block_at = 0;

@@ -73,6 +73,12 @@ static void test_find(void **state)
 	read_free(&r);
 	assert_int_equal(found(&r, "none", names, sizeof names), TUNDISH_E_NOT_FOUND);
 	read_free(&r);
+	struct td_paths p;
+	const char *twice[] = { "-", "-" };
+	assert_int_equal(td_paths_find(&p, twice, 2, NULL, NULL), TUNDISH_E_USAGE);
+	assert_int_equal(td_paths_find(&p, twice, 1, NULL, NULL), 0);
+	assert_int_equal(p.n, 1);
+	td_paths_free(&p);
 	touch("b.tfrecord");
 	touch("Z.tfrecord");
 	touch("[odd].tfrecord");

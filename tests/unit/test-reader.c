@@ -460,6 +460,36 @@ static void test_writer(void **state)
 	assert_int_equal(tundish_writer_open(&w, "/nonexistent/x", 0, 0, &e), TUNDISH_E_IO);
 }
 
+/* A file that gets shorter under the reader is an error, and stays one. */
+static void test_shrinking(void **state)
+{
+	(void)state;
+	char path[] = "/tmp/test-reader-XXXXXX";
+	int fd = mkstemp(path), rc;
+	static const uint8_t data[1000];
+	struct tundish_writer *w;
+	struct tundish_reader *r;
+	struct tundish_record record;
+	struct tundish_error e;
+	close(fd);
+	assert_int_equal(tundish_writer_open(&w, path, TUNDISH_NONE, 0, &e), 0);
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(tundish_writer_append(w, data, sizeof data, &e), 0);
+	assert_int_equal(tundish_writer_close(w, &e), 0);
+	assert_int_equal(tundish_reader_open(&r, path, NULL, &e), 0);
+	assert_int_equal(tundish_reader_next(r, &record, &e), 1);
+	assert_int_equal(truncate(path, 400000), 0);
+	while ((rc = tundish_reader_next(r, &record, &e)) == 1)
+		continue;
+	assert_int_equal(rc, TUNDISH_E_IO);
+	assert_non_null(strstr(e.text, "the file shrank while it was read"));
+	e.text[0] = 0;
+	assert_int_equal(tundish_reader_next(r, &record, &e), TUNDISH_E_IO);
+	assert_non_null(strstr(e.text, "the file shrank while it was read"));
+	tundish_reader_close(r);
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -472,6 +502,7 @@ int main(void)
 		cmocka_unit_test(test_fail),
 		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_writer),
+		cmocka_unit_test(test_shrinking),
 		cmocka_unit_test(test_compressed_bytes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

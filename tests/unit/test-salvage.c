@@ -184,10 +184,13 @@ static void must_gzip(const struct set *s, bool *must, size_t byte)
 	}
 }
 
+/* Behind damage a zlib stream is read from one of the next full flushes on. */
 static void must_zlib(const struct set *s, bool *must, size_t byte)
 {
-	(void)byte;
 	mark(s, must, 0, good_prefix(s, 0, 0, false));
+	for (size_t p = 0; p + 2 < s->pieces; p++)
+		if (byte >= s->piece_file[p] && byte < s->piece_file[p + 1])
+			mark(s, must, s->piece_frames[p + 2], s->frames.len);
 }
 
 /* Bytes of frames in the block that starts at `plain`: blocks are cut in each piece. */
