@@ -13,6 +13,7 @@
 #include "record/example.h"
 #include "record/foreign.h"
 #include "record/frame.h"
+#include "record/sample.h"
 #include "source/list.h"
 
 /* What an Example of a picture has besides the picture and the name, about. */
@@ -21,7 +22,7 @@
 /* What one thread works with. */
 struct hand {
 	struct td_decoder *decoder;
-	struct td_buf path, source, encoded;
+	struct td_buf path, source, encoded, index;
 };
 
 struct convert {
@@ -29,6 +30,9 @@ struct convert {
 	struct td_listing list;
 	struct td_key_names keys;
 	int quality; /* of the JPEG that pictures are turned into; 0: bytes are kept */
+	bool lossless; /* or its coefficients, written anew */
+	bool index;    /* a JPEG index goes into the record, with an entry every ... */
+	uint32_t spacing; /* ... so many MCUs; 0: one a row */
 	struct hand *hands;
 	unsigned n_hands;
 	struct td_buf path; /* for place() */
@@ -47,21 +51,44 @@ void tundish_convert_options_init(struct tundish_pack_options *ret_options)
 	};
 }
 
-/* "jpeg:95" */
-static int parse_reencode(int *ret, const char *spec, struct tundish_error *e)
+/* The number behind a prefix, 1 to most; 0 if it is not like that. */
+static int number_behind(const char *spec, const char *prefix, int most)
 {
-	int quality = 0;
+	size_t skip = strlen(prefix);
+	int n = 0;
+	if (strncmp(spec, prefix, skip) != 0 || strlen(spec + skip) > 5)
+		return 0;
+	for (const char *s = spec + skip; *s; s++) {
+		if (!isdigit((unsigned char)*s))
+			return 0;
+		n = n * 10 + (*s - '0');
+	}
+	return n <= most ? n : 0;
+}
+
+/* "jpeg:95", "jpeg-lossless", "jpeg-lossless:restart=rows" */
+static int parse_reencode(struct convert *c, const char *spec, struct tundish_error *e)
+{
 	if (!spec)
 		return 0;
-	bool ok = strncmp(spec, "jpeg:", 5) == 0 && isdigit((unsigned char)spec[5]) && strlen(spec + 5) <= 3;
-	for (const char *s = spec + 5; ok && *s; s++) {
-		ok = isdigit((unsigned char)*s);
-		quality = quality * 10 + (*s - '0');
-	}
-	if (!ok || quality < 1 || quality > 100)
-		return td_err(e, TUNDISH_E_USAGE, "reencode: \"%s\" is not jpeg:Q with Q from 1 to 100", TD_ESC(spec));
-	*ret = quality;
-	return 0;
+	c->lossless = strcmp(spec, "jpeg-lossless") == 0 || strcmp(spec, "jpeg-lossless:restart=rows") == 0;
+	c->quality = c->lossless ? 0 : number_behind(spec, "jpeg:", 100);
+	if (c->lossless || c->quality)
+		return 0;
+	return td_err(e, TUNDISH_E_USAGE,
+	    "reencode: \"%s\" is neither jpeg:Q with Q from 1 to 100 nor jpeg-lossless", TD_ESC(spec));
+}
+
+/* "rows", "mcus:8", "off" */
+static int parse_index(struct convert *c, const char *spec, struct tundish_error *e)
+{
+	if (!spec || strcmp(spec, "off") == 0)
+		return 0;
+	c->index = true;
+	c->spacing = (uint32_t)number_behind(spec, "mcus:", 65535);
+	if (c->spacing || strcmp(spec, "rows") == 0)
+		return 0;
+	return td_err(e, TUNDISH_E_USAGE, "jpeg-index: \"%s\" is neither rows, mcus:K nor off", TD_ESC(spec));
 }
 
 static int check_options(struct convert *c, struct tundish_error *e)
@@ -71,7 +98,9 @@ static int check_options(struct convert *c, struct tundish_error *e)
 	if (rc == 0)
 		rc = td_key_names_parse(&c->keys, o->keys, e);
 	if (rc == 0)
-		rc = parse_reencode(&c->quality, o->reencode, e);
+		rc = parse_reencode(c, o->reencode, e);
+	if (rc == 0)
+		rc = parse_index(c, o->jpeg_index, e);
 	if (rc == 0 && o->stratify && strcmp(o->stratify, "label") != 0 && strcmp(o->stratify, "none") != 0)
 		rc = td_err(e, TUNDISH_E_USAGE, "stratify: \"%s\" is neither label nor none", TD_ESC(o->stratify));
 	return rc;
@@ -153,8 +182,24 @@ static int fill_features(struct convert *c, struct tundish_error *e)
 
 /* ---- records ---- */
 
+/* A JPEG whose coefficients cannot be written anew without loss stays as it is, like
+ * all other pictures. */
+static int rewrite(struct convert *c, struct hand *h, const struct td_image_info *info, struct tundish_error *e)
+{
+	const struct td_buf *s = &h->source;
+	h->encoded.len = 0;
+	if (info->kind == TD_IMAGE_JPEG) {
+		int rc = td_jpeg_lossless(h->decoder, &h->encoded, s->data, s->len, c->p.o->max_pixels, e);
+		if (rc == 0 || rc == TUNDISH_E_MEMORY)
+			return rc;
+	}
+	return td_buf_add(&h->encoded, s->data, s->len) ? 0 : td_err_memory(e);
+}
+
 static int reencode(struct convert *c, struct hand *h, struct td_image_info *info, struct tundish_error *e)
 {
+	if (c->lossless)
+		return rewrite(c, h, info, e);
 	struct td_pixels pixels;
 	int rc = td_decode(h->decoder, &pixels, info, h->source.data, h->source.len, NULL, false, e);
 	h->encoded.len = 0;
@@ -180,15 +225,30 @@ static int get_picture(struct convert *c, const struct td_item *item, struct han
 		return td_err(e, TUNDISH_E_CORRUPT, "no known format%s%s%s", what ? " (" : "", what ? what : "",
 		    what ? ")" : "");
 	}
-	if (!h->decoder && (c->quality || o->check == TUNDISH_CHECK_DECODE))
+	bool encodes = c->quality || c->lossless;
+	if (!h->decoder && (encodes || c->index || o->check == TUNDISH_CHECK_DECODE))
 		rc = td_decoder_new(&h->decoder, e);
 	if (rc == 0)
 		rc = td_image_check(info, h->source.data, h->source.len, o->check, o->max_pixels, h->decoder, e);
-	if (rc == 0 && c->quality)
+	if (rc == 0 && encodes)
 		rc = reencode(c, h, info, e);
-	const struct td_buf *bytes = c->quality ? &h->encoded : &h->source;
+	const struct td_buf *bytes = encodes ? &h->encoded : &h->source;
 	*ret = (struct td_bytes){ bytes->data, bytes->len };
 	return rc;
+}
+
+/* The index of the picture, where one is wanted and can be made. */
+static int get_index(struct convert *c, struct hand *h, const struct td_bytes *image, struct td_bytes *ret,
+    struct tundish_error *e)
+{
+	h->index.len = 0;
+	*ret = (struct td_bytes){ NULL, 0 };
+	if (!c->index)
+		return 0;
+	int rc = td_jpeg_index(h->decoder, &h->index, image->data, image->len, c->spacing, e);
+	if (rc == 0)
+		*ret = (struct td_bytes){ h->index.data, h->index.len };
+	return rc == TUNDISH_E_MEMORY ? rc : 0;
 }
 
 static struct td_bytes bytes_of(const char *s)
@@ -239,8 +299,10 @@ static int make(void *ctx, uint32_t number, unsigned worker, struct td_buf *fram
 	const struct td_item *item = &c->list.items[number];
 	const struct td_class *class = item->class >= 0 ? &c->p.classes.list[item->class] : NULL;
 	struct td_image_info info;
-	struct td_bytes image;
+	struct td_bytes image, index;
 	int rc = get_picture(c, item, &c->hands[worker], &image, &info, e);
+	if (rc == 0)
+		rc = get_index(c, &c->hands[worker], &image, &index, e);
 	if (rc < 0)
 		return rc;
 	const struct td_bytes name = bytes_of(td_item_name(&c->list, item));
@@ -256,6 +318,7 @@ static int make(void *ctx, uint32_t number, unsigned worker, struct td_buf *fram
 	add_int(&f, k->width, &width);
 	add_int(&f, class ? k->label : NULL, &label);
 	add_bytes(&f, class && !c->p.classes.numbers ? k->text : NULL, &class_name);
+	add_bytes(&f, index.len ? td_index_key : NULL, &index);
 	return add_frame(frames, &f, c->p.o->max_record_bytes, e);
 }
 
@@ -287,6 +350,7 @@ static void free_convert(struct convert *c)
 		td_buf_free(&c->hands[i].path);
 		td_buf_free(&c->hands[i].source);
 		td_buf_free(&c->hands[i].encoded);
+		td_buf_free(&c->hands[i].index);
 	}
 	free(c->hands);
 	td_buf_free(&c->path);
