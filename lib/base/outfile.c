@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "err.h"
@@ -19,12 +20,20 @@ static char *part_name(const char *path)
 	return asprintf(&part, "%.*s.%s.part", folder, path, path + folder) < 0 ? NULL : part;
 }
 
+/* There, and neither a file nor a folder. */
+static bool is_device(const char *path)
+{
+	struct stat st;
+	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
 int td_outfile_open(struct td_outfile *f, const char *path, struct tundish_error *e)
 {
 	*f = (struct td_outfile){ .fd = -1, .stream = strcmp(path, "-") == 0 };
+	bool in_place = f->stream || is_device(path);
 	f->path = strdup(f->stream ? "standard output" : path);
-	f->part = f->path && !f->stream ? part_name(path) : NULL;
-	if (!f->path || (!f->stream && !f->part)) {
+	f->part = f->path && !in_place ? part_name(path) : NULL;
+	if (!f->path || (!in_place && !f->part)) {
 		td_outfile_abort(f);
 		return td_err_memory(e);
 	}
@@ -32,10 +41,11 @@ int td_outfile_open(struct td_outfile *f, const char *path, struct tundish_error
 		f->fd = STDOUT_FILENO;
 		return 0;
 	}
-	f->fd = open(f->part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	f->fd = in_place ? open(path, O_WRONLY | O_CLOEXEC) :
+	    open(f->part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (f->fd >= 0)
 		return 0;
-	int rc = td_err_errno(e, errno, "%s", TD_ESC(f->part));
+	int rc = td_err_errno(e, errno, "%s", TD_ESC(in_place ? path : f->part));
 	/* a folder that is not there is no missing input */
 	rc = rc == TUNDISH_E_NOT_FOUND ? td_err(e, TUNDISH_E_IO, "%s: no such folder", TD_ESC(path)) : rc;
 	free(f->part);
@@ -76,7 +86,7 @@ int td_outfile_sync(struct td_outfile *f, struct tundish_error *e)
 int td_outfile_commit(struct td_outfile *f, struct tundish_error *e)
 {
 	int rc = td_outfile_sync(f, e);
-	if (rc == 0 && !f->stream && rename(f->part, f->path) != 0)
+	if (rc == 0 && f->part && rename(f->part, f->path) != 0)
 		rc = td_err_errno(e, errno, "%s", TD_ESC(f->path));
 	if (rc == 0) {
 		free(f->part);

@@ -10,11 +10,12 @@ struct td_outfile {
 	int fd;
 	bool stream;  /* standard output: no temporary, no rename */
 	char *path;   /* final name */
-	char *part;   /* name while it is written */
+	char *part;   /* name while it is written; NULL: written in place */
 	uint64_t bytes;
 };
 
-/* Creates FOLDER/.NAME.part, emptying one that a dead run left. "-": standard output. */
+/* Creates FOLDER/.NAME.part, emptying one that a dead run left. "-": standard output. A
+ * device or pipe is written in place: a rename would put a file where it was. */
 int td_outfile_open(struct td_outfile *f, const char *path, struct tundish_error *e);
 /* Writes all of it. */
 int td_outfile_write(struct td_outfile *f, const void *data, size_t bytes, struct tundish_error *e);

@@ -251,3 +251,18 @@ CASES=$SOURCE/tests/golden/cases
 	echo '{"mean": [0, 0], "std": [1, 1, 1]}' >bad.json
 	run_split 2 feed -q --to hash --ops 'normalize:bad.json' a
 }
+
+@test "devices and pipes are written in place" {
+	mkfifo pipe
+	timeout 10 cat pipe >got &
+	run_split 0 inspect --stats pipe "$CASES/20-missing-feature"
+	wait $!
+	output=$(cat got)
+	json 'j["images"] == 5'
+	[ -p pipe ]
+	ln -s /dev/full full
+	run_split 3 inspect --stats full "$CASES/20-missing-feature"
+	holds "$stderr" "full: No space left on device"
+	[ -c /dev/full ]
+	[ -L full ]
+}
