@@ -396,30 +396,50 @@ struct tundish_pack_options {
 	const char *const *sources; /* convert: folders, files; shard: record files, folders, patterns */
 	size_t n_sources;
 	const char *output;	/* "OUT/NAME"; "-": one TFRecord stream on standard output */
-	const char *shards;	/* "10" or "train=10,val=2"; NULL: by shard_bytes */
+	const char *shards;	/* "10", in each split, or "train=10,val=2"; NULL: by shard_bytes */
 	uint64_t shard_bytes;	/* payload bytes a shard; 134217728 */
-	const char *split;	/* "train=.9,val=.1"; NULL: all is "train" */
-	const char *stratify;	/* feature, "label", or "none"; NULL: label where there is one */
-	const char *labels;	/* * folder|none|csv:FILE|regex:RE; NULL: folder */
-	const char *class_list; /* * file with a class a line; NULL */
+	const char *split;	/* "train=.9,val=.1", adding up to 1; NULL: all is "train" */
+	/* Each shard and split gets each value of this feature in proportion: "label" (NULL:
+	 * where there is one), "none"; shard: any feature. */
+	const char *stratify;
+	/* * "folder" (NULL): the first folder below the source; "none"; "regex:RE": its first
+	 * group, in the path below the source; "csv:FILE[,path=COL][,label=COL][,delim=CHAR]". */
+	const char *labels;
+	const char *class_list; /* * file with a class a line, in this order; others are refused */
 	int64_t label_offset;	/* * added to each label; 0 */
-	const char *reencode;	/* * "jpeg:95", "jpeg-lossless"; NULL: bytes are kept as they are */
-	const char *jpeg_index;	/* * "rows", "mcus:8", "off"; NULL: off */
+	const char *reencode;	/* * "jpeg:95"; NULL: bytes are kept as they are */
 	int check;		/* * enum tundish_check; STRUCTURE */
-	const char *keys;	/* * "default", "slim" or "image=NAME,..."; NULL */
-	const char *name_template; /* NULL: "{name}-{split}.tfrecord-{shard}-of-{shards}" */
-	int count_in_name;	/* 0 */
-	const char *max_bad;	/* "12" or "1%"; NULL: no bound, but any bad item shows in the result */
-	const char *filter;	/* + "label in 3,5"; NULL */
-	int shuffle;		/* 1 for convert; shard: 0 keeps the order */
+	/* * "default" (NULL), "slim", or changes to either: "[slim,]image=NAME,height=" (no
+	 * name: not written). */
+	const char *keys;
+	/* * Arrays (ENVI, SPE, Radiance): */
+	const char *tile;	/* * "64x64" or with a stride "64x64:32"; NULL: whole */
+	const char *edge;	/* * tiles over the border: "drop" (NULL), "pad", "keep" */
+	const char *bands;	/* * "10-40,55", from 1; NULL: all */
+	int drop_bad_bands;	/* * those that the header's bbl says */
+	const char *region;	/* * only "y:x:height:width" of each array */
+	int apply_scale;	/* * gain, offset and reflectance factor, as float32 */
+	int stack;		/* * all frames of a file in one record, not one each */
+	/* Words {name} {split} {shard} {shards} {count};
+	 * NULL: "{name}-{split}.tfrecord-{shard}-of-{shards}". */
+	const char *name_template;
+	int count_in_name;	/* NAME-SPLIT-SHARD-of-SHARDS_COUNT.tfrecord; SPLIT_COUNT for one */
+	/* "12" or "1%" bad items are allowed for, more end the run with BAD; NULL: any
+	 * number, but each shows in the result. */
+	const char *max_bad;
+	/* + "KEY in A,B", "KEY=A", "!=", "<", "<=", ">", ">=" on the first value of a feature;
+	 * class names stand for their labels. NULL: all. */
+	const char *filter;
+	int shuffle;		/* by seed; 1 for convert; shard: 0 keeps the order within a shard */
 	int compression;	/* of the output; TUNDISH_NONE */
-	int level;
+	int level;		/* 0: the default; 1 to 9 are zlib's */
 	int input_compression;	/* + TUNDISH_AUTO */
 	int crc;		/* + TUNDISH_CRC_FULL */
-	int on_error;		/* TUNDISH_SKIP */
+	int on_error;		/* TUNDISH_SKIP; or FAIL: the first bad item is the error */
 	int dry_run;		/* plan and report only */
-	int overwrite, resume;
-	uint64_t skip, limit;	/* of the planned items; limit 0: all */
+	int overwrite;		/* replaces a finished set, removed when the new one is whole */
+	int resume;		/* takes over whole shards of a run that was broken off */
+	uint64_t skip, limit;	/* of the items as they are listed; limit 0: all */
 	uint64_t seed;
 	unsigned threads;
 	uint64_t memory;
@@ -559,7 +579,6 @@ struct tundish_flow_stats {
 	uint64_t wall_ns;	/* since the first call of tundish_flow_next() */
 	uint64_t waits, wakeups;   /* how often */
 	uint64_t memory_peak;	/* bytes in the ledger */
-	uint64_t index_refused; /* JPEG indexes that did not fit their picture and were ignored */
 	unsigned threads, prefetch;
 	unsigned n_stages;
 	struct tundish_flow_stage stages[16];

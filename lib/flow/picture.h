@@ -18,7 +18,6 @@ struct td_desk {
 	struct td_scratch scratch;
 	struct td_frame frames[2];
 	uint64_t parse_ns, decode_ns, pixels_ns; /* time spent, monotonic */
-	unsigned index_refused; /* JPEG indexes that did not fit */
 };
 
 /*
@@ -36,8 +35,6 @@ struct td_picture {
 	const struct td_image_info *info;
 	const uint8_t *data;
 	size_t len;
-	const uint8_t *index; /* of a JPEG, or NULL */
-	size_t index_len;
 	const uint8_t *pixels; /* or the picture as it was kept, of `kept` type and size */
 	struct td_size kept;
 	bool kept_floats;

@@ -40,39 +40,23 @@ static int check_feature(const struct tundish_feature *f, const char *key, int k
 	return 0;
 }
 
-/* What a record holds; `file` and `index` lie in it, NULL where there is none. */
-struct found {
-	const uint8_t *file, *index;
-	size_t file_bytes, index_bytes;
-	int64_t label;
-};
-
-/* One that is not as it should be is no reason to leave the record out. */
-static void find_index(struct found *ret, const struct tundish_feature *f)
-{
-	if (f && f->kind == TUNDISH_BYTES && f->count == 1 &&
-	    tundish_feature_bytes(f, 0, &ret->index, &ret->index_bytes) != 1)
-		ret->index = NULL;
-}
-
-static int parse(const struct td_recipe *r, const void *record, size_t bytes, struct found *ret,
-    struct tundish_error *e)
+static int parse(const struct td_recipe *r, const void *record, size_t bytes,
+    const uint8_t **ret_file, size_t *ret_file_bytes, int64_t *ret_label, struct tundish_error *e)
 {
 	struct td_sample s;
 	if (td_sample_find(&s, &r->keys, record, bytes) < 0)
 		return td_err(e, TUNDISH_E_CORRUPT, "not an Example");
 	int rc = 0;
-	*ret = (struct found){ .label = -1 };
+	*ret_label = -1;
 	if (r->keys.label)
 		rc = check_feature(s.label, r->keys.label, TUNDISH_INT64, e);
-	if (rc == 0 && r->keys.label && tundish_feature_int64(s.label, 0, &ret->label) != 1)
+	if (rc == 0 && r->keys.label && tundish_feature_int64(s.label, 0, ret_label) != 1)
 		rc = td_err(e, TUNDISH_E_CORRUPT, "not an Example");
 	if (rc < 0 || !r->keys.image)
 		return rc;
 	rc = check_feature(s.image, r->keys.image, TUNDISH_BYTES, e);
-	if (rc == 0 && tundish_feature_bytes(s.image, 0, &ret->file, &ret->file_bytes) != 1)
+	if (rc == 0 && tundish_feature_bytes(s.image, 0, ret_file, ret_file_bytes) != 1)
 		rc = td_err(e, TUNDISH_E_CORRUPT, "not an Example");
-	find_index(ret, s.index);
 	return rc;
 }
 
@@ -169,16 +153,15 @@ int td_recipe_make(const struct td_recipe *r, struct td_desk *desk, const void *
     size_t bytes, uint64_t number, uint64_t epoch, uint64_t position, void *out,
     int64_t *ret_label, bool *ret_differs, struct tundish_error *e)
 {
-	struct found found;
+	const uint8_t *file = NULL;
+	size_t len = 0;
 	uint64_t start = td_now_ns();
-	int rc = parse(r, record, bytes, &found, e);
+	int rc = parse(r, record, bytes, &file, &len, ret_label, e);
 	*ret_differs = false;
-	if (rc == 0)
-		*ret_label = found.label;
 	if (rc < 0 || !r->keys.image)
 		return rc;
 	struct td_image_info info;
-	rc = td_image_header(&info, found.file, found.file_bytes, r->max_pixels, e);
+	rc = td_image_header(&info, file, len, r->max_pixels, e);
 	if (rc < 0)
 		return rc;
 	desk->parse_ns += td_now_ns() - start;
@@ -187,9 +170,7 @@ int td_recipe_make(const struct td_recipe *r, struct td_desk *desk, const void *
 	bool large = r->gate && need > SMALL_PICTURE;
 	if (large)
 		td_gate_enter(r->gate, need);
-	td_picture_start(&p, desk, &info, found.file, found.file_bytes, e);
-	p.index = found.index;
-	p.index_len = found.index_bytes;
+	td_picture_start(&p, desk, &info, file, len, e);
 	rc = apply(r, &p, 0, r->cut, epoch, position);
 	if (rc == 0 && keeps_pictures(r) && number != TD_NO_RECORD)
 		rc = keep(r, &p, number, *ret_label);
@@ -205,16 +186,18 @@ int td_recipe_make(const struct td_recipe *r, struct td_desk *desk, const void *
 int td_recipe_measure(const struct td_recipe *r, struct td_desk *desk, const void *record,
     size_t bytes, uint64_t epoch, uint64_t position, struct td_size *ret, struct tundish_error *e)
 {
-	struct found found;
+	const uint8_t *file = NULL;
+	size_t len = 0;
+	int64_t label;
 	struct td_image_info info;
-	int rc = parse(r, record, bytes, &found, e);
+	int rc = parse(r, record, bytes, &file, &len, &label, e);
 	if (rc == 0)
-		rc = td_image_header(&info, found.file, found.file_bytes, r->max_pixels, e);
+		rc = td_image_header(&info, file, len, r->max_pixels, e);
 	if (rc < 0)
 		return rc;
 	struct td_picture p;
 	struct td_frame *f;
-	td_picture_start(&p, desk, &info, found.file, found.file_bytes, e);
+	td_picture_start(&p, desk, &info, file, len, e);
 	rc = apply(r, &p, 0, r->chain.n, epoch, position);
 	if (rc == 0)
 		rc = td_picture_settle(&p, false, &f);

@@ -2,6 +2,7 @@
  * convert: from raw items to Examples. */
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,6 @@
 #include "record/example.h"
 #include "record/foreign.h"
 #include "record/frame.h"
-#include "record/sample.h"
 #include "source/list.h"
 
 /* What an Example of a picture has besides the picture and the name, about. */
@@ -22,17 +22,18 @@
 /* What one thread works with. */
 struct hand {
 	struct td_decoder *decoder;
-	struct td_buf path, source, encoded, index;
+	struct td_sample sample;
+	struct td_buf path, encoded;
 };
 
 struct convert {
 	struct td_pack p;
 	struct td_listing list;
 	struct td_key_names keys;
+	struct td_cut cut;
+	bool mixed, alike; /* pictures and arrays; arrays of one shape and no pictures */
+	char *value_key, *shape_key; /* of arrays that are not alike */
 	int quality; /* of the JPEG that pictures are turned into; 0: bytes are kept */
-	bool lossless; /* or its coefficients, written anew */
-	bool index;    /* a JPEG index goes into the record, with an entry every ... */
-	uint32_t spacing; /* ... so many MCUs; 0: one a row */
 	struct hand *hands;
 	unsigned n_hands;
 	struct td_buf path; /* for place() */
@@ -51,44 +52,21 @@ void tundish_convert_options_init(struct tundish_pack_options *ret_options)
 	};
 }
 
-/* The number behind a prefix, 1 to most; 0 if it is not like that. */
-static int number_behind(const char *spec, const char *prefix, int most)
+/* "jpeg:95" */
+static int parse_reencode(int *ret, const char *spec, struct tundish_error *e)
 {
-	size_t skip = strlen(prefix);
-	int n = 0;
-	if (strncmp(spec, prefix, skip) != 0 || strlen(spec + skip) > 5)
-		return 0;
-	for (const char *s = spec + skip; *s; s++) {
-		if (!isdigit((unsigned char)*s))
-			return 0;
-		n = n * 10 + (*s - '0');
-	}
-	return n <= most ? n : 0;
-}
-
-/* "jpeg:95", "jpeg-lossless", "jpeg-lossless:restart=rows" */
-static int parse_reencode(struct convert *c, const char *spec, struct tundish_error *e)
-{
+	int quality = 0;
 	if (!spec)
 		return 0;
-	c->lossless = strcmp(spec, "jpeg-lossless") == 0 || strcmp(spec, "jpeg-lossless:restart=rows") == 0;
-	c->quality = c->lossless ? 0 : number_behind(spec, "jpeg:", 100);
-	if (c->lossless || c->quality)
-		return 0;
-	return td_err(e, TUNDISH_E_USAGE,
-	    "reencode: \"%s\" is neither jpeg:Q with Q from 1 to 100 nor jpeg-lossless", TD_ESC(spec));
-}
-
-/* "rows", "mcus:8", "off" */
-static int parse_index(struct convert *c, const char *spec, struct tundish_error *e)
-{
-	if (!spec || strcmp(spec, "off") == 0)
-		return 0;
-	c->index = true;
-	c->spacing = (uint32_t)number_behind(spec, "mcus:", 65535);
-	if (c->spacing || strcmp(spec, "rows") == 0)
-		return 0;
-	return td_err(e, TUNDISH_E_USAGE, "jpeg-index: \"%s\" is neither rows, mcus:K nor off", TD_ESC(spec));
+	bool ok = strncmp(spec, "jpeg:", 5) == 0 && isdigit((unsigned char)spec[5]) && strlen(spec + 5) <= 3;
+	for (const char *s = spec + 5; ok && *s; s++) {
+		ok = isdigit((unsigned char)*s);
+		quality = quality * 10 + (*s - '0');
+	}
+	if (!ok || quality < 1 || quality > 100)
+		return td_err(e, TUNDISH_E_USAGE, "reencode: \"%s\" is not jpeg:Q with Q from 1 to 100", TD_ESC(spec));
+	*ret = quality;
+	return 0;
 }
 
 static int check_options(struct convert *c, struct tundish_error *e)
@@ -98,9 +76,9 @@ static int check_options(struct convert *c, struct tundish_error *e)
 	if (rc == 0)
 		rc = td_key_names_parse(&c->keys, o->keys, e);
 	if (rc == 0)
-		rc = parse_reencode(c, o->reencode, e);
+		rc = parse_reencode(&c->quality, o->reencode, e);
 	if (rc == 0)
-		rc = parse_index(c, o->jpeg_index, e);
+		rc = td_cut_parse(&c->cut, o, e);
 	if (rc == 0 && o->stratify && strcmp(o->stratify, "label") != 0 && strcmp(o->stratify, "none") != 0)
 		rc = td_err(e, TUNDISH_E_USAGE, "stratify: \"%s\" is neither label nor none", TD_ESC(o->stratify));
 	return rc;
@@ -117,12 +95,15 @@ static int list_items(struct convert *c, struct tundish_error *e)
 		.labels = o->labels,
 		.class_list = o->class_list,
 		.label_offset = o->label_offset,
+		.cut = &c->cut,
 		.threads = o->threads,
 		.listener = &o->listener,
 	};
 	int rc = td_list(&c->list, &options, &c->p.bad, e);
 	if (rc < 0)
 		return rc;
+	c->mixed = c->list.arrays.n > 0 && c->list.arrays.n < c->list.n;
+	c->alike = c->list.arrays.alike && !c->mixed;
 	c->p.found = c->list.found;
 	c->p.left_out = c->list.left_out;
 	c->p.left_out_what = c->list.left_out == 1 ? "other file" : "other files";
@@ -165,43 +146,76 @@ static int fill_items(struct convert *c, struct tundish_error *e)
 	return 0;
 }
 
+/* What was cut from one file is one group: its items stand together in the listing. */
+static int fill_groups(struct convert *c, struct tundish_error *e)
+{
+	const struct td_listing *l = &c->list;
+	bool any = false;
+	for (size_t i = 0; i < l->n; i++)
+		any |= l->items[i].flags & TD_ITEM_PART;
+	if (!any)
+		return 0;
+	c->p.item_group = malloc((l->n + 1) * sizeof *c->p.item_group);
+	if (!c->p.item_group)
+		return td_err_memory(e);
+	for (size_t i = 0; i < l->n; i++) {
+		if (i == 0 || l->items[i].name != l->items[i - 1].name)
+			c->p.n_groups++;
+		c->p.item_group[i] = (uint32_t)c->p.n_groups - 1;
+	}
+	return 0;
+}
+
+static bool picture_features(struct convert *c)
+{
+	struct td_pack *p = &c->p;
+	const struct td_key_names *k = &c->keys;
+	return td_pack_feature(p, k->image, TD_FEATURE_IMAGE, 1) &&
+	    td_pack_feature(p, k->height, TD_FEATURE_INT, 1) &&
+	    td_pack_feature(p, k->width, TD_FEATURE_INT, 1) &&
+	    td_pack_feature(p, k->format, TD_FEATURE_TEXT, 1);
+}
+
+/* Arrays of one shape are the image itself; else value and shape stand under two keys. */
+static bool array_features(struct convert *c)
+{
+	struct td_pack *p = &c->p;
+	const struct td_arrays *a = &c->list.arrays;
+	if (asprintf(&c->value_key, "%s/value", c->keys.image) < 0 ||
+	    asprintf(&c->shape_key, "%s/shape", c->keys.image) < 0 ||
+	    !td_pack_feature(p, c->keys.image, TD_FEATURE_TEXT, 1))
+		return false;
+	p->features[p->n_features - 1].json = td_meta_tensor(td_elem_name(a->dtype), a->n_axes,
+	    c->alike ? a->shape : NULL);
+	if (!a->one_kind)
+		p->no_tfds = "the arrays have different types or numbers of axes";
+	if (a->dtype == TD_COMPLEX64 || a->dtype == TD_COMPLEX128)
+		p->no_tfds = "it has no complex numbers of these types";
+	return p->features[p->n_features - 1].json && td_pack_feature(p, "dtype", TD_FEATURE_TEXT, 1);
+}
+
 static int fill_features(struct convert *c, struct tundish_error *e)
 {
 	struct td_pack *p = &c->p;
 	const struct td_key_names *k = &c->keys;
+	const struct td_arrays *a = &c->list.arrays;
 	bool labels = p->classes.n > 0, names = labels && !p->classes.numbers;
-	bool ok = td_pack_feature(p, k->image, TD_FEATURE_IMAGE, 1) &&
-	    (!labels || td_pack_feature(p, k->label, TD_FEATURE_LABEL, 1)) &&
-	    td_pack_feature(p, k->height, TD_FEATURE_INT, 1) &&
-	    td_pack_feature(p, k->width, TD_FEATURE_INT, 1) &&
+	/* only what all records have may be named there */
+	bool ok = a->n == 0 ? picture_features(c) : array_features(c);
+	if (c->mixed)
+		p->no_tfds = "pictures and arrays are mixed";
+	ok = ok && (!labels || td_pack_feature(p, k->label, TD_FEATURE_LABEL, 1)) &&
 	    td_pack_feature(p, k->filename, TD_FEATURE_TEXT, 1) &&
-	    td_pack_feature(p, k->format, TD_FEATURE_TEXT, 1) &&
 	    (!names || td_pack_feature(p, k->text, TD_FEATURE_TEXT, 1));
 	return ok ? 0 : td_err_memory(e);
 }
 
 /* ---- records ---- */
 
-/* A JPEG whose coefficients cannot be written anew without loss stays as it is, like
- * all other pictures. */
-static int rewrite(struct convert *c, struct hand *h, const struct td_image_info *info, struct tundish_error *e)
-{
-	const struct td_buf *s = &h->source;
-	h->encoded.len = 0;
-	if (info->kind == TD_IMAGE_JPEG) {
-		int rc = td_jpeg_lossless(h->decoder, &h->encoded, s->data, s->len, c->p.o->max_pixels, e);
-		if (rc == 0 || rc == TUNDISH_E_MEMORY)
-			return rc;
-	}
-	return td_buf_add(&h->encoded, s->data, s->len) ? 0 : td_err_memory(e);
-}
-
 static int reencode(struct convert *c, struct hand *h, struct td_image_info *info, struct tundish_error *e)
 {
-	if (c->lossless)
-		return rewrite(c, h, info, e);
 	struct td_pixels pixels;
-	int rc = td_decode(h->decoder, &pixels, info, h->source.data, h->source.len, NULL, false, e);
+	int rc = td_decode(h->decoder, &pixels, info, h->sample.data.data, h->sample.data.len, NULL, false, e);
 	h->encoded.len = 0;
 	if (rc == 0)
 		rc = td_jpeg_encode(&h->encoded, &pixels, c->quality, e);
@@ -209,46 +223,26 @@ static int reencode(struct convert *c, struct hand *h, struct td_image_info *inf
 	return rc;
 }
 
-/* Reads and checks the picture: its bytes in *ret, what it is in *info. */
-static int get_picture(struct convert *c, const struct td_item *item, struct hand *h, struct td_bytes *ret,
-    struct td_image_info *info, struct tundish_error *e)
+/* Checks the picture that was read: its bytes in *ret, what it is in *info. */
+static int check_picture(struct convert *c, struct hand *h, struct td_bytes *ret, struct td_image_info *info,
+    struct tundish_error *e)
 {
 	const struct tundish_pack_options *o = c->p.o;
-	const struct td_load_limits limits = { .max_bytes = o->max_record_bytes, .max_pixels = o->max_pixels };
-	if (!td_item_path(&h->path, &c->list, item))
-		return td_err_memory(e);
-	int rc = td_formats[item->format]->load(&h->source, (const char *)h->path.data, item->part, &limits, e);
-	if (rc < 0)
-		return rc;
-	if (td_image_probe(h->source.data, h->source.len) == TD_IMAGE_NONE) {
-		const char *what = td_foreign(h->source.data, h->source.len);
+	int rc = 0;
+	if (td_image_probe(h->sample.data.data, h->sample.data.len) == TD_IMAGE_NONE) {
+		const char *what = td_foreign(h->sample.data.data, h->sample.data.len);
 		return td_err(e, TUNDISH_E_CORRUPT, "no known format%s%s%s", what ? " (" : "", what ? what : "",
 		    what ? ")" : "");
 	}
-	bool encodes = c->quality || c->lossless;
-	if (!h->decoder && (encodes || c->index || o->check == TUNDISH_CHECK_DECODE))
+	if (!h->decoder && (c->quality || o->check == TUNDISH_CHECK_DECODE))
 		rc = td_decoder_new(&h->decoder, e);
 	if (rc == 0)
-		rc = td_image_check(info, h->source.data, h->source.len, o->check, o->max_pixels, h->decoder, e);
-	if (rc == 0 && encodes)
+		rc = td_image_check(info, h->sample.data.data, h->sample.data.len, o->check, o->max_pixels, h->decoder, e);
+	if (rc == 0 && c->quality)
 		rc = reencode(c, h, info, e);
-	const struct td_buf *bytes = encodes ? &h->encoded : &h->source;
+	const struct td_buf *bytes = c->quality ? &h->encoded : &h->sample.data;
 	*ret = (struct td_bytes){ bytes->data, bytes->len };
 	return rc;
-}
-
-/* The index of the picture, where one is wanted and can be made. */
-static int get_index(struct convert *c, struct hand *h, const struct td_bytes *image, struct td_bytes *ret,
-    struct tundish_error *e)
-{
-	h->index.len = 0;
-	*ret = (struct td_bytes){ NULL, 0 };
-	if (!c->index)
-		return 0;
-	int rc = td_jpeg_index(h->decoder, &h->index, image->data, image->len, c->spacing, e);
-	if (rc == 0)
-		*ret = (struct td_bytes){ h->index.data, h->index.len };
-	return rc == TUNDISH_E_MEMORY ? rc : 0;
 }
 
 static struct td_bytes bytes_of(const char *s)
@@ -258,7 +252,7 @@ static struct td_bytes bytes_of(const char *s)
 
 /* Fields of a record; those without a key are left out. */
 struct fields {
-	struct td_field list[8];
+	struct td_field list[16];
 	size_t n;
 };
 
@@ -293,33 +287,72 @@ static int add_frame(struct td_buf *frames, const struct fields *f, uint64_t max
 	return 0;
 }
 
-static int make(void *ctx, uint32_t number, unsigned worker, struct td_buf *frames, struct tundish_error *e)
+/* The features that pictures and arrays have alike. */
+static int finish_record(struct convert *c, const struct td_item *item, struct fields *f, struct td_buf *frames,
+    struct tundish_error *e)
 {
-	struct convert *c = ctx;
-	const struct td_item *item = &c->list.items[number];
+	const struct td_key_names *k = &c->keys;
 	const struct td_class *class = item->class >= 0 ? &c->p.classes.list[item->class] : NULL;
+	const struct td_bytes name = bytes_of(td_item_name(&c->list, item));
+	const struct td_bytes class_name = bytes_of(class ? class->name : "");
+	const int64_t label = class ? class->label : -1;
+	add_bytes(f, k->filename, &name);
+	add_int(f, class ? k->label : NULL, &label);
+	add_bytes(f, class && !c->p.classes.numbers ? k->text : NULL, &class_name);
+	return add_frame(frames, f, c->p.o->max_record_bytes, e);
+}
+
+static int make_picture(struct convert *c, const struct td_item *item, struct hand *h, struct td_buf *frames,
+    struct tundish_error *e)
+{
+	const struct td_key_names *k = &c->keys;
 	struct td_image_info info;
-	struct td_bytes image, index;
-	int rc = get_picture(c, item, &c->hands[worker], &image, &info, e);
-	if (rc == 0)
-		rc = get_index(c, &c->hands[worker], &image, &index, e);
+	struct td_bytes image;
+	int rc = check_picture(c, h, &image, &info, e);
 	if (rc < 0)
 		return rc;
-	const struct td_bytes name = bytes_of(td_item_name(&c->list, item));
 	const struct td_bytes format = bytes_of(info.kind == TD_IMAGE_PNG ? "png" : "jpeg");
-	const struct td_bytes class_name = bytes_of(class ? class->name : "");
-	const int64_t width = info.width, height = info.height, label = class ? class->label : -1;
-	const struct td_key_names *k = &c->keys;
+	const int64_t width = info.width, height = info.height;
 	struct fields f = { .n = 0 };
 	add_bytes(&f, k->image, &image);
-	add_bytes(&f, k->filename, &name);
 	add_bytes(&f, k->format, &format);
 	add_int(&f, k->height, &height);
 	add_int(&f, k->width, &width);
-	add_int(&f, class ? k->label : NULL, &label);
-	add_bytes(&f, class && !c->p.classes.numbers ? k->text : NULL, &class_name);
-	add_bytes(&f, index.len ? td_index_key : NULL, &index);
-	return add_frame(frames, &f, c->p.o->max_record_bytes, e);
+	return finish_record(c, item, &f, frames, e);
+}
+
+static int make_array(struct convert *c, const struct td_item *item, const struct td_sample *s,
+    struct td_buf *frames, struct tundish_error *e)
+{
+	const struct td_bytes value = { s->data.data, s->data.len };
+	const struct td_bytes dtype = bytes_of(td_elem_name(s->dtype));
+	const struct td_bytes group = bytes_of(td_item_name(&c->list, item));
+	int64_t shape[TD_AXES];
+	struct fields f = { .n = 0 };
+	for (unsigned i = 0; i < s->n_axes; i++)
+		shape[i] = (int64_t)s->shape[i];
+	add_bytes(&f, c->alike ? c->keys.image : c->value_key, &value);
+	if (!c->alike)
+		f.list[f.n++] = (struct td_field){ .key = c->shape_key, .kind = TUNDISH_INT64, .n = s->n_axes,
+			.ints = shape };
+	add_bytes(&f, "dtype", &dtype);
+	add_bytes(&f, item->flags & TD_ITEM_PART ? "group" : NULL, &group);
+	for (unsigned i = 0; i < s->n_places; i++)
+		add_int(&f, s->places[i].key, &s->places[i].value);
+	return finish_record(c, item, &f, frames, e);
+}
+
+static int make(void *ctx, uint32_t number, unsigned worker, struct td_buf *frames, struct tundish_error *e)
+{
+	struct convert *c = ctx;
+	struct hand *h = &c->hands[worker];
+	const struct td_item *item = &c->list.items[number];
+	if (!td_item_path(&h->path, &c->list, item))
+		return td_err_memory(e);
+	int rc = td_formats[item->format]->load(&h->sample, (const char *)h->path.data, item->part, &c->cut, e);
+	if (rc < 0)
+		return rc;
+	return h->sample.array ? make_array(c, item, &h->sample, frames, e) : make_picture(c, item, h, frames, e);
 }
 
 static int place(void *ctx, uint32_t number, struct td_place *ret, const char **ret_name,
@@ -348,14 +381,16 @@ static void free_convert(struct convert *c)
 	for (unsigned i = 0; c->hands && i < c->n_hands; i++) {
 		td_decoder_free(c->hands[i].decoder);
 		td_buf_free(&c->hands[i].path);
-		td_buf_free(&c->hands[i].source);
+		td_sample_free(&c->hands[i].sample);
 		td_buf_free(&c->hands[i].encoded);
-		td_buf_free(&c->hands[i].index);
 	}
 	free(c->hands);
 	td_buf_free(&c->path);
 	td_listing_free(&c->list);
 	td_key_names_free(&c->keys);
+	td_cut_free(&c->cut);
+	free(c->value_key);
+	free(c->shape_key);
 	td_pack_free(&c->p);
 }
 
@@ -375,6 +410,8 @@ int tundish_convert(const struct tundish_pack_options *options, struct tundish_p
 		rc = cut_list(&c, ret_error);
 	if (rc == 0)
 		rc = fill_items(&c, ret_error);
+	if (rc == 0)
+		rc = fill_groups(&c, ret_error);
 	if (rc == 0)
 		rc = fill_features(&c, ret_error);
 	if (rc == 0)

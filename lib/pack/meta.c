@@ -55,6 +55,18 @@ static json_t *tensor(const char *dtype, int64_t length)
 	    "tensor", "shape", shape, "dtype", dtype, "encoding", "none");
 }
 
+char *td_meta_tensor(const char *dtype, unsigned n_axes, const uint64_t *shape)
+{
+	json_t *dimensions = json_array();
+	for (unsigned i = 0; i < n_axes; i++)
+		json_array_append_new(dimensions, decimal(shape ? (int64_t)shape[i] : -1));
+	json_t *o = json_pack("{s:s, s:{s:{s:o}, s:s, s:s}}", "pythonClassName", PY "tensor_feature.Tensor",
+	    "tensor", "shape", "dimensions", dimensions, "dtype", dtype, "encoding", "bytes");
+	char *dumped = o ? json_dumps(o, JSON_COMPACT) : NULL;
+	json_decref(o);
+	return dumped;
+}
+
 static json_t *one_feature(const struct td_pack *p, enum td_feature_type type, int64_t length)
 {
 	int64_t labels = count_labels(p);
@@ -221,10 +233,19 @@ static json_t *options_json(const struct td_pack *p)
 	if (d->label_offset)
 		json_object_set_new(o, "label_offset", json_integer(d->label_offset));
 	set_option(o, "reencode", d->reencode);
-	set_option(o, "jpeg_index", d->jpeg_index);
 	if (strcmp(p->command, "convert") == 0)
 		set_option(o, "check", checks[d->check]);
 	set_option(o, "keys", d->keys);
+	set_option(o, "tile", d->tile);
+	set_option(o, "edge", d->edge);
+	set_option(o, "bands", d->bands);
+	set_option(o, "region", d->region);
+	if (d->drop_bad_bands)
+		json_object_set_new(o, "drop_bad_bands", json_true());
+	if (d->apply_scale)
+		json_object_set_new(o, "apply_scale", json_true());
+	if (d->stack)
+		json_object_set_new(o, "stack", json_true());
 	set_option(o, "filter", d->filter);
 	set_option(o, "name_template", d->name_template);
 	json_object_set_new(o, "count_in_name", json_boolean(d->count_in_name));

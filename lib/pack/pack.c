@@ -70,6 +70,8 @@ int td_pack_plan(struct td_pack *p, size_t n, bool stratify, struct tundish_erro
 	const struct td_plan_options options = {
 		.n = n,
 		.classes = p->item_class,
+		.groups = p->item_group,
+		.n_groups = p->n_groups,
 		.bytes = p->item_bytes,
 		.shards = p->out.stream ? "1" : o->shards,
 		.shard_bytes = o->shard_bytes,
@@ -87,6 +89,8 @@ int td_pack_plan(struct td_pack *p, size_t n, bool stratify, struct tundish_erro
 		rc = td_names_check(o->name_template, o->count_in_name, &p->plan, e);
 	if (rc == 0)
 		note_empty_shards(p);
+	if (rc == 0 && p->item_group && p->plan.n_splits > 1)
+		td_notice(&o->listener, "the split is by group: %zu groups, none is divided", p->n_groups);
 	return rc;
 }
 
@@ -112,6 +116,7 @@ void td_pack_free(struct td_pack *p)
 	td_output_free(&p->out);
 	free(p->item_class);
 	free(p->item_bytes);
+	free(p->item_group);
 	free(p->class_counts);
 	free(p->names_file);
 	free(p->identity);

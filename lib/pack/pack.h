@@ -30,6 +30,8 @@ struct td_pack {
 	struct td_bad bad;
 	struct td_classes classes;
 	int32_t *item_class;  /* of each item of the plan; NULL: there are no classes */
+	uint32_t *item_group; /* items that a split must not part; NULL: none */
+	size_t n_groups;
 	uint64_t *item_bytes; /* what each will be, about */
 	uint64_t found, left_out;
 	const char *left_out_what; /* "other files", "records" */
@@ -71,6 +73,9 @@ bool td_pack_feature(struct td_pack *p, const char *key, enum td_feature_type ty
 
 /* dataset_info.json, features.json, LABEL.labels.txt, tundish.json, into the set. */
 int td_meta_write(struct td_pack *p, struct tundish_error *e);
+/* The entry of an array in features.json: raw little-endian bytes; NULL for a shape that
+ * differs. To be freed. */
+char *td_meta_tensor(const char *dtype, unsigned n_axes, const uint64_t *shape);
 /* All that the bytes of the set depend on, as one line of JSON; to be freed. */
 char *td_meta_identity(const struct td_pack *p);
 /* The notes from `first` on as JSON, to be freed; and the other way: counts and tells

@@ -158,7 +158,7 @@ int td_plan_check(const char *shards, const char *split, struct tundish_error *e
 /* ---- the numbers ---- */
 
 /* Exact totals by largest remainder; the earlier split wins a tie. */
-static int divide(struct td_plan *p, size_t n, struct tundish_error *e)
+static int divide(struct td_plan *p, size_t n, const char *what, struct tundish_error *e)
 {
 	uint64_t whole = 0, given = 0, rest[TD_PLAN_SPLITS];
 	for (size_t i = 0; i < p->n_splits; i++)
@@ -179,8 +179,8 @@ static int divide(struct td_plan *p, size_t n, struct tundish_error *e)
 	}
 	for (size_t i = 0; i < p->n_splits; i++)
 		if (p->splits[i].n == 0)
-			return td_err(e, TUNDISH_E_USAGE, "split %s would get no record of %zu",
-			    p->splits[i].name, n);
+			return td_err(e, TUNDISH_E_USAGE, "split %s would get no %s of %zu",
+			    p->splits[i].name, what, n);
 	return 0;
 }
 
@@ -232,6 +232,47 @@ static void shuffle(uint32_t *items, uint64_t n, uint64_t seed, uint64_t positio
 	struct td_rng rng;
 	td_rng_at(&rng, seed, 0, position, purpose);
 	td_rng_shuffle(&rng, items, (size_t)n, sizeof *items);
+}
+
+/* The split of each group, and the splits' sizes in items from then on. */
+static int draw_groups(struct td_plan *p, const struct td_plan_options *o, uint8_t **ret, struct tundish_error *e)
+{
+	uint32_t *order = malloc((o->n_groups + 1) * sizeof *order);
+	uint8_t *split_of = malloc(o->n_groups + 1);
+	if (!order || !split_of) {
+		free(order);
+		free(split_of);
+		return td_err_memory(e);
+	}
+	for (size_t i = 0; i < o->n_groups; i++)
+		order[i] = (uint32_t)i;
+	shuffle(order, o->n_groups, o->seed, 0, TD_RNG_SPLIT);
+	size_t at = 0;
+	for (size_t s = 0; s < p->n_splits; s++) {
+		for (uint64_t k = 0; k < p->splits[s].n; k++)
+			split_of[order[at++]] = (uint8_t)s;
+		p->splits[s].n = 0;
+	}
+	for (size_t i = 0; i < o->n; i++)
+		p->splits[split_of[o->groups[i]]].n++;
+	free(order);
+	*ret = split_of;
+	return 0;
+}
+
+/* Like pick_split(), by the groups that a split has. */
+static void pick_groups(const struct td_plan_options *o, const struct strata *s, const uint8_t *split_of,
+    size_t split, uint32_t *out)
+{
+	for (size_t k = 0; k < s->n; k++) {
+		uint64_t n = 0;
+		for (uint64_t i = s->start[k]; i < s->start[k + 1]; i++)
+			if (split_of[o->groups[s->items[i]]] == split)
+				out[n++] = s->items[i];
+		if (o->shuffle)
+			shuffle(out, n, o->seed, (uint64_t)split << 32 | k, TD_RNG_ORDER);
+		out += n;
+	}
 }
 
 /* Items of one split, stratum after stratum, into `out`. counts is the table of
@@ -303,16 +344,22 @@ static int fill(struct td_plan *p, const struct td_plan_options *o, const struct
 	uint64_t *class_n = calloc(s->n, sizeof *class_n), *taken = calloc(s->n, sizeof *taken);
 	uint64_t *counts = calloc(s->n * p->n_splits, sizeof *counts);
 	uint32_t *picked = malloc((o->n + 1) * sizeof *picked);
+	uint8_t *split_of = NULL;
 	int rc = class_n && taken && counts && picked ? 0 : td_err_memory(e);
-	for (size_t k = 0; rc == 0 && k < s->n; k++) {
+	if (rc == 0 && o->groups && p->n_splits > 1)
+		rc = draw_groups(p, o, &split_of, e);
+	for (size_t k = 0; rc == 0 && !split_of && k < s->n; k++) {
 		class_n[k] = s->start[k + 1] - s->start[k];
 		if (p->n_splits > 1)
 			shuffle(s->items + s->start[k], class_n[k], o->seed, k, TD_RNG_SPLIT);
 	}
-	if (rc == 0 && !td_plan_round(counts, class_n, s->n, p->splits, p->n_splits))
+	if (rc == 0 && !split_of && !td_plan_round(counts, class_n, s->n, p->splits, p->n_splits))
 		rc = td_err_memory(e);
 	for (size_t i = 0; rc == 0 && i < p->n_splits; i++) {
-		pick_split(o, s, counts, i, p->n_splits, taken, picked);
+		if (split_of)
+			pick_groups(o, s, split_of, i, picked);
+		else
+			pick_split(o, s, counts, i, p->n_splits, taken, picked);
 		if (!o->shards)
 			shards_by_size(o, &p->splits[i], picked);
 		rc = add_shards(p, &p->splits[i], e);
@@ -323,6 +370,7 @@ static int fill(struct td_plan *p, const struct td_plan_options *o, const struct
 	free(taken);
 	free(counts);
 	free(picked);
+	free(split_of);
 	return rc;
 }
 
@@ -331,8 +379,9 @@ int td_plan_make(struct td_plan *ret, const struct td_plan_options *o, struct tu
 	struct td_plan p = { .n = o->n };
 	struct strata s = { 0 };
 	int rc = parse_words(&p, o->shards, o->split, e);
+	bool grouped = o->groups && p.n_splits > 1;
 	if (rc == 0)
-		rc = divide(&p, o->n, e);
+		rc = grouped ? divide(&p, o->n_groups, "group", e) : divide(&p, o->n, "record", e);
 	p.order = malloc((o->n + 1) * sizeof *p.order);
 	if (rc == 0 && !p.order)
 		rc = td_err_memory(e);

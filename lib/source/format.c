@@ -2,10 +2,14 @@
  * The table of formats. */
 #include "format.h"
 
+#include <stdlib.h>
+
+#include "arrays.h"
 #include "picture.h"
 
 const struct td_format *const td_formats[] = {
 	&td_format_picture,
+	&td_format_arrays,
 };
 const unsigned td_n_formats = TD_COUNT(td_formats);
 
@@ -28,4 +32,14 @@ int td_format_named(const char *path)
 		if (td_formats[i]->named && td_formats[i]->named(path))
 			return (int)i;
 	return -1;
+}
+
+void td_sample_free(struct td_sample *s)
+{
+	if (s->opened)
+		s->close(s->opened);
+	free(s->opened_path);
+	td_buf_free(&s->data);
+	td_buf_free(&s->scratch);
+	*s = (struct td_sample){ 0 };
 }

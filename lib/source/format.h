@@ -2,15 +2,66 @@
  * What a kind of raw data can do. A new format is one file and one line in the table. */
 #pragma once
 #include "base/buf.h"
+#include "base/elem.h"
 #include "tundish.h"
 
 /* As many first bytes of a file are enough for every probe. */
 #define TD_HEAD_BYTES 4200
+#define TD_AXES 4
 
-struct td_load_limits {
-	uint64_t max_bytes;
-	uint64_t max_pixels;
+/* How items are cut out of files, and what an item may be. */
+struct td_cut {
+	uint32_t tile_h, tile_w, stride; /* 0: whole arrays */
+	enum td_edge {
+		TD_EDGE_DROP, /* a tile that is not whole is none */
+		TD_EDGE_PAD,  /* filled up with the value that stands for no data, or zeros */
+		TD_EDGE_KEEP, /* smaller ones */
+	} edge;
+	uint32_t *bands; /* from 0, in this order; NULL: all */
+	uint32_t n_bands;
+	bool drop_bad_bands;
+	bool has_region;
+	uint64_t region[4]; /* y, x, height, width */
+	bool apply_scale;
+	bool stack;	    /* all frames of a file are one item */
+	uint64_t max_bytes, max_pixels;
 };
+
+/* "64x64", "64x64:32"; "drop", "pad", "keep"; "10-40,55" from 1; "y:x:h:w". NULL leaves
+ * a part as it is by default. USAGE. */
+int td_cut_parse(struct td_cut *ret, const struct tundish_pack_options *o, struct tundish_error *e);
+void td_cut_free(struct td_cut *cut);
+
+/* The items in one file. */
+struct td_parts {
+	uint32_t n;
+	bool alike; /* all have this shape */
+	enum td_elem dtype;
+	unsigned n_axes;
+	uint64_t shape[TD_AXES];
+	uint64_t bytes; /* of each, about */
+	char *data_path; /* another file that belongs to it; to be freed */
+};
+
+/* An item that was read. The buffer is recycled. */
+struct td_sample {
+	struct td_buf data, scratch;
+	bool array; /* numbers of dtype and shape; else an encoded picture */
+	enum td_elem dtype;
+	unsigned n_axes;
+	uint64_t shape[TD_AXES];
+	/* more features, one int64 each: where it was cut out */
+	struct {
+		const char *key; /* static */
+		int64_t value;
+	} places[4];
+	unsigned n_places;
+	/* the file that was read last is kept open by its format */
+	void *opened;
+	char *opened_path;
+	void (*close)(void *opened);
+};
+void td_sample_free(struct td_sample *s);
 
 struct td_format {
 	const char *name; /* "picture" */
@@ -19,10 +70,14 @@ struct td_format {
 	int (*probe)(const char *path, const uint8_t *head, size_t len);
 	/* A name of this kind: such a file is an item whatever it holds. NULL: there is none. */
 	bool (*named)(const char *path);
-	/* Reads item number `part` of the file at `path` into out, which is recycled. Any
-	 * thread. Errors are the item's own, in `e` a reason without the path, but MEMORY. */
-	int (*load)(struct td_buf *out, const char *path, uint32_t part,
-	    const struct td_load_limits *limits, struct tundish_error *e);
+	/* The items in a file, by its header alone; NULL: the file is one. Errors are reasons
+	 * without the path. */
+	int (*parts)(struct td_parts *ret, const char *path, const struct td_cut *cut,
+	    const struct tundish_listener *l, struct tundish_error *e);
+	/* Reads item number `part` of the file at `path`. Any thread, each with its own sample.
+	 * Errors are the item's own, in `e` a reason without the path, but MEMORY. */
+	int (*load)(struct td_sample *out, const char *path, uint32_t part, const struct td_cut *cut,
+	    struct tundish_error *e);
 };
 
 /* All that are built in. */

@@ -117,7 +117,7 @@ static int add_file(struct lister *w, const struct td_walk_entry *entry, struct 
 		.bytes = entry->bytes,
 		.class = -1,
 		.format = (uint8_t)TD_MAX(format, 0),
-		.flags = w->labels.from != TD_LABELS_CSV && format < 0 ? TD_ITEM_PROBE : 0,
+		.flags = format >= 0 ? 0 : TD_ITEM_PROBE | (w->labels.from == TD_LABELS_CSV ? TD_ITEM_NAMED : 0),
 	};
 	return td_listing_add(w->l, w->l->n_roots - 1, w->prefix, entry->name, &item) ? 0 :
 	    td_err_memory(e);
@@ -188,7 +188,8 @@ static int walk_source(struct lister *w, const char *source, struct tundish_erro
 static int add_source_file(struct lister *w, const char *source, const struct stat *st, struct tundish_error *e)
 {
 	char *folder = td_path_folder(source);
-	const struct td_item item = { .bytes = (uint64_t)st->st_size, .class = -1 };
+	const struct td_item item = { .bytes = (uint64_t)st->st_size, .class = -1,
+		.flags = TD_ITEM_PROBE | TD_ITEM_NAMED };
 	struct td_listing *l = w->l;
 	bool same = folder && l->n_roots && strcmp(l->roots[l->n_roots - 1].folder, folder) == 0 &&
 	    l->roots[l->n_roots - 1].skip == 0;
@@ -299,7 +300,7 @@ static void free_probe(void *job)
 
 static bool is_known(const struct td_item *item)
 {
-	return !(item->flags & TD_ITEM_PROBE);
+	return !(item->flags & TD_ITEM_PROBE) || item->flags & TD_ITEM_NAMED;
 }
 
 static int probe_unknown(struct lister *w, struct tundish_error *e)
@@ -315,7 +316,7 @@ static int probe_unknown(struct lister *w, struct tundish_error *e)
 	};
 	size_t unknown = 0;
 	for (size_t i = 0; i < w->l->n; i++)
-		unknown += !is_known(&w->l->items[i]);
+		unknown += w->l->items[i].flags & TD_ITEM_PROBE;
 	int rc = unknown ? td_ordered_run(&loop, &run, NULL, e) : 0;
 	if (rc == 0)
 		td_listing_keep(w->l, is_known);
@@ -379,6 +380,8 @@ int td_list(struct td_listing *ret, const struct td_list_options *options, struc
 		rc = nothing(&w, e);
 	if (rc == 0)
 		rc = assign(&w, &csv, e);
+	if (rc == 0)
+		rc = td_listing_divide(&l, options, bad, e);
 	if (rc == 0 && l.n == 0)
 		rc = bad->count ? td_err(e, TUNDISH_E_EMPTY, "no good item (%" PRIu64 " bad)", bad->count) :
 		    nothing(&w, e);

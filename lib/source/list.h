@@ -11,7 +11,8 @@
  * an item whatever it holds (bad if that is no picture), so it is not opened here: 200,000
  * names are listed in a second. Any other file is an item only if its content is a known
  * kind; its first bytes are read here, in parallel. A table of labels names its items by
- * itself, and nothing is opened at all.
+ * itself, whatever they hold. Files that hold several items are then divided by their
+ * headers.
  */
 struct td_item {
 	uint64_t name;	/* where in the listing's names: below its root */
@@ -26,11 +27,23 @@ struct td_item {
 enum {
 	TD_ITEM_PROBE = 1, /* kind still open */
 	TD_ITEM_TAKEN = 2, /* named by the table */
+	TD_ITEM_NAMED = 4, /* by the user: an item whatever it holds */
+	TD_ITEM_PART = 8,  /* one of several in its file */
 };
 
 struct td_root {
 	char *folder; /* names are below it; "" for those that were given as they are */
 	size_t skip;  /* bytes of a name before what stands below the source */
+};
+
+/* Arrays among the items: the shape that all have, if they have one. */
+struct td_arrays {
+	uint64_t n;
+	bool alike;
+	bool one_kind; /* of one type and number of axes at least */
+	enum td_elem dtype;
+	unsigned n_axes;
+	uint64_t shape[TD_AXES];
 };
 
 struct td_listing {
@@ -39,6 +52,7 @@ struct td_listing {
 	struct td_buf names;
 	struct td_root *roots;
 	size_t n_roots, roots_cap;
+	struct td_arrays arrays;
 	struct td_classes classes; /* n is 0: records have no label */
 	uint32_t files;		   /* a checksum of the files' names, sizes and times */
 	uint64_t looked_at;	   /* files that were met, litter apart */
@@ -52,6 +66,7 @@ struct td_list_options {
 	size_t n_sources;
 	const char *labels, *class_list;
 	int64_t label_offset;
+	const struct td_cut *cut;
 	unsigned threads;
 	const struct tundish_listener *listener;
 };
@@ -81,5 +96,8 @@ bool td_listing_add(struct td_listing *l, size_t root, const char *prefix, const
 bool td_listing_root(struct td_listing *l, const char *folder, size_t skip) td_must_check;
 /* Counts a file that is left out. */
 void td_listing_leave(struct td_listing *l, const char *name);
+/* Divides files that hold several items; a file that cannot be read is bad. */
+int td_listing_divide(struct td_listing *l, const struct td_list_options *options, struct td_bad *bad,
+    struct tundish_error *e);
 /* Removes items for which keep is false. */
 void td_listing_keep(struct td_listing *l, bool (*keep)(const struct td_item *item));

@@ -26,12 +26,14 @@ static bool named(const char *path)
 	return false;
 }
 
-static int load(struct td_buf *out, const char *path, uint32_t part,
-    const struct td_load_limits *limits, struct tundish_error *e)
+static int load(struct td_sample *out, const char *path, uint32_t part, const struct td_cut *cut,
+    struct tundish_error *e)
 {
 	(void)part;
-	int rc = td_read_file(out, path, limits->max_bytes, e);
-	if (rc == 0 && out->len == 0)
+	out->array = false;
+	out->n_places = 0;
+	int rc = td_read_file(&out->data, path, cut->max_bytes, e);
+	if (rc == 0 && out->data.len == 0)
 		rc = td_err(e, TUNDISH_E_CORRUPT, "empty file");
 	return rc;
 }

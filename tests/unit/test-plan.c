@@ -129,6 +129,38 @@ static void orders(void **state)
 	td_plan_free(&q);
 }
 
+static void groups(void **state)
+{
+	(void)state;
+	static uint32_t groups[40];
+	static int32_t classes[40];
+	for (uint32_t i = 0; i < 40; i++) {
+		groups[i] = i / 5;
+		classes[i] = (int32_t)(i % 2);
+	}
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		struct td_plan p;
+		int side[8] = { 0 };
+		const struct td_plan_options o = { .n = 40, .groups = groups, .n_groups = 8, .classes = classes,
+			.split = "train=.8,val=.2", .shards = "3", .stratify = seed % 2, .shuffle = true, .seed = seed };
+		assert_int_equal(td_plan_make(&p, &o, NULL), 0);
+		check_permutation(&p);
+		assert_int_equal(p.splits[0].n, 30);
+		assert_int_equal(p.splits[1].n, 10);
+		for (size_t i = 0; i < p.n_shards; i++)
+			for (uint64_t k = 0; k < p.shards[i].n; k++)
+				side[groups[p.order[p.shards[i].first + k]]] |= 1 << p.shards[i].split;
+		for (size_t i = 0; i < 8; i++)
+			assert_in_range(side[i], 1, 2);
+		td_plan_free(&p);
+	}
+	struct tundish_error e = { 0 };
+	struct td_plan p;
+	const struct td_plan_options o = { .n = 40, .groups = groups, .n_groups = 8, .split = "a=.99,b=.01", .shards = "1" };
+	assert_int_equal(td_plan_make(&p, &o, &e), TUNDISH_E_USAGE);
+	assert_string_equal(e.text, "split b would get no group of 8");
+}
+
 static void sizes(void **state)
 {
 	(void)state;
@@ -190,6 +222,7 @@ int main(void)
 		cmocka_unit_test(random_plans),
 		cmocka_unit_test(totals),
 		cmocka_unit_test(orders),
+		cmocka_unit_test(groups),
 		cmocka_unit_test(sizes),
 		cmocka_unit_test(words),
 	};

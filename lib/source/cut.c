@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The words for what is cut out of arrays. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "format.h"
+
+#define BANDS_MOST 1000000
+
+/* Decimal digits at *s, which moves behind them; false without or with too many. */
+static bool take_number(const char **s, uint64_t most, uint64_t *ret)
+{
+	uint64_t value = 0;
+	if (!isdigit((unsigned char)**s))
+		return false;
+	for (; isdigit((unsigned char)**s); ++*s) {
+		value = value * 10 + (uint64_t)(**s - '0');
+		if (value > most)
+			return false;
+	}
+	*ret = value;
+	return true;
+}
+
+static bool take_char(const char **s, char c)
+{
+	if (**s != c)
+		return false;
+	++*s;
+	return true;
+}
+
+static int parse_tile(struct td_cut *cut, const char *spec, struct tundish_error *e)
+{
+	uint64_t h, w, stride = 0;
+	const char *s = spec;
+	if (!spec)
+		return 0;
+	bool ok = take_number(&s, INT32_MAX, &h) && take_char(&s, 'x') && take_number(&s, INT32_MAX, &w);
+	if (ok && *s)
+		ok = take_char(&s, ':') && take_number(&s, INT32_MAX, &stride) && stride > 0;
+	if (!ok || *s || h == 0 || w == 0)
+		return td_err(e, TUNDISH_E_USAGE, "tile: \"%s\" is not HEIGHTxWIDTH[:STRIDE]", TD_ESC(spec));
+	cut->tile_h = (uint32_t)h;
+	cut->tile_w = (uint32_t)w;
+	cut->stride = (uint32_t)stride;
+	return 0;
+}
+
+static int parse_edge(struct td_cut *cut, const char *spec, struct tundish_error *e)
+{
+	static const char *const words[] = { "drop", "pad", "keep" };
+	for (unsigned i = 0; spec && i < TD_COUNT(words); i++) {
+		if (strcmp(spec, words[i]) == 0) {
+			cut->edge = (enum td_edge)i;
+			return 0;
+		}
+	}
+	return spec ? td_err(e, TUNDISH_E_USAGE, "edge: \"%s\" is none of drop, pad, keep", TD_ESC(spec)) : 0;
+}
+
+static int add_bands(struct td_cut *cut, uint64_t first, uint64_t last, struct tundish_error *e)
+{
+	if (last - first >= BANDS_MOST - cut->n_bands)
+		return td_err(e, TUNDISH_E_USAGE, "bands: more than %d", BANDS_MOST);
+	uint32_t *more = realloc(cut->bands, (cut->n_bands + last - first + 1) * sizeof *more);
+	if (!more)
+		return td_err_memory(e);
+	cut->bands = more;
+	for (uint64_t band = first; band <= last; band++)
+		more[cut->n_bands++] = (uint32_t)(band - 1);
+	return 0;
+}
+
+static int parse_bands(struct td_cut *cut, const char *spec, struct tundish_error *e)
+{
+	for (const char *s = spec; s; s = *s ? s + 1 : NULL) {
+		uint64_t first, last;
+		bool ok = take_number(&s, INT32_MAX, &first);
+		last = first;
+		if (ok && *s == '-')
+			ok = take_char(&s, '-') && take_number(&s, INT32_MAX, &last);
+		if (!ok || first == 0 || last < first || (*s && *s != ',') || (*s == ',' && !s[1]))
+			return td_err(e, TUNDISH_E_USAGE, "bands: \"%s\" is not a list like 10-40,55, from 1",
+			    TD_ESC(spec));
+		int rc = add_bands(cut, first, last, e);
+		if (rc < 0 || !*s)
+			return rc;
+	}
+	return 0;
+}
+
+static int parse_region(struct td_cut *cut, const char *spec, struct tundish_error *e)
+{
+	const char *s = spec;
+	bool ok = true;
+	if (!spec)
+		return 0;
+	for (int i = 0; ok && i < 4; i++)
+		ok = (i == 0 || take_char(&s, ':')) && take_number(&s, INT32_MAX, &cut->region[i]);
+	if (!ok || *s || cut->region[2] == 0 || cut->region[3] == 0)
+		return td_err(e, TUNDISH_E_USAGE, "region: \"%s\" is not Y:X:HEIGHT:WIDTH", TD_ESC(spec));
+	cut->has_region = true;
+	return 0;
+}
+
+int td_cut_parse(struct td_cut *ret, const struct tundish_pack_options *o, struct tundish_error *e)
+{
+	struct td_cut cut = {
+		.drop_bad_bands = o->drop_bad_bands,
+		.apply_scale = o->apply_scale,
+		.stack = o->stack,
+		.max_bytes = o->max_record_bytes,
+		.max_pixels = o->max_pixels,
+	};
+	int rc = parse_tile(&cut, o->tile, e);
+	if (rc == 0)
+		rc = parse_edge(&cut, o->edge, e);
+	if (rc == 0)
+		rc = parse_bands(&cut, o->bands, e);
+	if (rc == 0)
+		rc = parse_region(&cut, o->region, e);
+	if (rc < 0)
+		td_cut_free(&cut);
+	else
+		*ret = cut;
+	return rc;
+}
+
+void td_cut_free(struct td_cut *cut)
+{
+	free(cut->bands);
+	*cut = (struct td_cut){ 0 };
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Files that hold several items: one entry of the listing for each. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/map.h"
+#include "list.h"
+
+struct divide {
+	struct td_listing *l;
+	const struct td_list_options *o;
+	struct td_bad *bad;
+	struct tundish_error *e;
+	struct td_item *items;
+	size_t n, cap;
+	struct td_map data_files; /* that belong to another: no items and not left out */
+	struct td_buf path;
+};
+
+static int add_item(struct divide *d, const struct td_item *item)
+{
+	if (!td_grow(&d->items, &d->cap, d->n, sizeof *d->items))
+		return td_err_memory(d->e);
+	d->items[d->n++] = *item;
+	return 0;
+}
+
+static void note_shape(struct td_arrays *a, const struct td_parts *p)
+{
+	if (a->n == 0) {
+		a->alike = p->alike;
+		a->one_kind = true;
+		a->dtype = p->dtype;
+		a->n_axes = p->n_axes;
+		memcpy(a->shape, p->shape, sizeof a->shape);
+	}
+	a->one_kind &= p->dtype == a->dtype && p->n_axes == a->n_axes;
+	a->alike &= a->one_kind && p->alike &&
+	    memcmp(p->shape, a->shape, p->n_axes * sizeof *a->shape) == 0;
+	a->n += p->n;
+}
+
+static int divide_file(struct divide *d, const struct td_item *file, const struct td_format *format)
+{
+	struct td_parts parts;
+	struct tundish_error why = { 0 };
+	const char *path = (const char *)d->path.data;
+	int rc = format->parts(&parts, path, d->o->cut, d->o->listener, &why);
+	if (rc == TUNDISH_E_MEMORY)
+		return td_err_memory(d->e);
+	if (rc < 0)
+		return td_bad_item(d->bad, rc, TD_PLACE(path), td_item_name(d->l, file), why.text, d->e);
+	note_shape(&d->l->arrays, &parts);
+	struct td_item item = *file;
+	item.bytes = parts.bytes;
+	item.flags |= parts.n > 1 ? TD_ITEM_PART : 0;
+	for (item.part = 0; rc == 0 && item.part < parts.n; item.part++)
+		rc = add_item(d, &item);
+	if (rc == 0 && parts.data_path && !td_map_at(&d->data_files, parts.data_path, strlen(parts.data_path)))
+		rc = td_err_memory(d->e);
+	free(parts.data_path);
+	return rc;
+}
+
+/* A cube's numbers lie in a file of their own, which was listed as one that is no data. */
+static int forget_data_files(struct divide *d)
+{
+	struct td_listing *l = d->l;
+	uint64_t n = 0;
+	for (size_t i = 0; i < d->data_files.n; i++) {
+		char *path = strndup(td_map_key(&d->data_files, i), d->data_files.entries[i].key_bytes);
+		if (!path)
+			return td_err_memory(d->e);
+		for (size_t k = 0; k < d->o->n_sources; k++) {
+			size_t len = strlen(d->o->sources[k]);
+			/* below a source that is a folder it was met, and left out */
+			n += strncmp(path, d->o->sources[k], len) == 0 && (path[len] == '/' || (len && path[len - 1] == '/'));
+		}
+		free(path);
+	}
+	l->left_out -= TD_MIN(n, l->left_out);
+	if (l->left_out == 0)
+		l->left_out_kinds[0] = 0;
+	return 0;
+}
+
+static int divide_all(struct divide *d)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < d->l->n; i++) {
+		const struct td_item *item = &d->l->items[i];
+		const struct td_format *format = td_formats[item->format];
+		if (!format->parts)
+			rc = add_item(d, item);
+		else if (!td_item_path(&d->path, d->l, item))
+			rc = td_err_memory(d->e);
+		else
+			rc = divide_file(d, item, format);
+	}
+	return rc;
+}
+
+int td_listing_divide(struct td_listing *l, const struct td_list_options *o, struct td_bad *bad,
+    struct tundish_error *e)
+{
+	struct divide d = { .l = l, .o = o, .bad = bad, .e = e, .data_files.value_bytes = 1 };
+	bool any = false;
+	for (size_t i = 0; i < l->n; i++)
+		any |= td_formats[l->items[i].format]->parts != NULL;
+	if (!any)
+		return 0;
+	int rc = divide_all(&d);
+	if (rc == 0 && d.n >= UINT32_MAX)
+		rc = td_err(e, TUNDISH_E_LIMIT, "more than %" PRIu32 " items", UINT32_MAX - 1);
+	if (rc == 0) {
+		struct td_item *old = l->items;
+		l->items = d.items;
+		l->n = d.n;
+		l->cap = d.cap;
+		d.items = old;
+		rc = forget_data_files(&d);
+	}
+	free(d.items);
+	td_map_free(&d.data_files);
+	td_buf_free(&d.path);
+	return rc;
+}

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# tundish convert: cubes, frames and other arrays, whole and in tiles.
+load lib.bash
+
+# Two cubes of 10 lines, 12 samples and 5 bands in folders a and b: number i of cube k, in
+# the order lines, samples, bands, is i + 1000 k.
+make_cubes() {
+	python3 - <<'PY'
+import os, struct
+for k, name in enumerate("ab"):
+    os.makedirs("in/" + name)
+    value = lambda l, s, b: (l * 12 + s) * 5 + b + 1000 * k
+    with open(f"in/{name}/c.img", "wb") as f:
+        for b in range(5):
+            for l in range(10):
+                f.write(struct.pack("<12H", *(value(l, s, b) for s in range(12))))
+    with open(f"in/{name}/c.hdr", "w") as f:
+        f.write("ENVI\nsamples = 12\nlines = 10\nbands = 5\ndata type = 12\ninterleave = bsq\n"
+                "byte order = 0\nbbl = {1,1,0,1,1}\ndata ignore value = 9\n")
+PY
+}
+
+# check BANDS FILL: each record of out holds the numbers that its place says.
+check() {
+	python3 - "$@" out/*-of-* <<'PY'
+import struct, sys
+bands, fill = eval(sys.argv[1]), int(sys.argv[2])
+def varint(d, at):
+    n = shift = 0
+    while True:
+        n |= (d[at] & 127) << shift
+        at, shift = at + 1, shift + 7
+        if d[at - 1] < 128:
+            return n, at
+def fields(d):
+    at = 0
+    while at < len(d):
+        tag, at = varint(d, at)
+        n, at = varint(d, at)
+        yield tag >> 3, d[at:at + n]
+        at += n
+def example(d):
+    out = {}
+    for _, features in fields(d):
+        for _, entry in fields(features):
+            e = dict(fields(entry))
+            kind, values = next(fields(e[2]))
+            data = next(fields(values))[1]
+            if kind == 3:
+                at, ints = 0, []
+                while at < len(data):
+                    n, at = varint(data, at)
+                    ints.append(n)
+                data = ints
+            out[e[1].decode()] = data
+    return out
+count = 0
+for name in sys.argv[3:]:
+    d, at = open(name, "rb").read(), 0
+    while at < len(d):
+        n, = struct.unpack_from("<Q", d, at)
+        x = example(d[at + 12:at + 12 + n])
+        at += n + 16
+        count += 1
+        y, left = x.get("y", [0])[0], x.get("x", [0])[0]
+        k = x["label"][0]
+        data = x.get("image") or x["image/value"]
+        shape = x.get("image/shape") or eval(open("shape").read())
+        got = struct.unpack(f"<{len(data) // 2}H", data)
+        want = [((l * 12 + s) * 5 + b + 1000 * k if l < 10 and s < 12 else fill)
+                for l in range(y, y + shape[0]) for s in range(left, left + shape[1]) for b in bands]
+        assert list(got) == want, (name, y, left)
+        assert x["dtype"] == b"uint16" and x["filename"] == (b"a/c.hdr" if k == 0 else b"b/c.hdr")
+print(count)
+PY
+}
+
+@test "cubes: whole, with numbers as they are" {
+	make_cubes
+	run_split 0 convert in -o out/p
+	holds "$output" "2 found: 2 written, 0 bad"
+	[[ $output != *"left out"* ]]
+	echo '[10, 12, 5]' >shape
+	same "$(check 'range(5)' 9)" 2
+	output=$(cat out/features.json)
+	json 'j["featuresDict"]["features"]["image"]["tensor"] == {"shape": {"dimensions": ["10", "12", "5"]}, "dtype": "uint16", "encoding": "bytes"}'
+}
+
+@test "tiles: dropped, filled up or kept at the border, with a stride" {
+	make_cubes
+	echo '[4, 4, 5]' >shape
+	run_split 0 convert in -o out/p --tile 4x4 --overwrite
+	same "$(check 'range(5)' 9)" 12
+	run_split 0 convert in -o out/p --tile 4x4 --edge pad --overwrite
+	same "$(check 'range(5)' 9)" 18
+	run_split 0 convert in -o out/p --tile 4x5 --edge keep --overwrite
+	same "$(check 'range(5)' 9)" 18
+	run_split 0 convert in -o out/p --tile 4x4:2 --overwrite
+	same "$(check 'range(5)' 9)" 40
+	run_split 3 convert in -o out2/p --tile 40x40
+	holds "$stderr" "a/c.hdr: no tile of this size is in it"
+}
+
+@test "bands and regions" {
+	make_cubes
+	echo '[10, 12, 3]' >shape
+	run_split 0 convert in -o out/p --bands 1,4-5
+	same "$(check '[0, 3, 4]' 9)" 2
+	echo '[10, 12, 4]' >shape
+	run_split 0 convert in -o out/p --drop-bad-bands --overwrite
+	same "$(check '[0, 1, 3, 4]' 9)" 2
+	run_split 0 convert in -o out/p --region 2:0:8:8 --tile 4x4 --overwrite
+	echo '[4, 4, 5]' >shape
+	same "$(check 'range(5)' 9)" 8
+	run_split 3 convert in -o out2/p --bands 6
+	holds "$stderr" "no band 6, there are 5"
+	run_split 3 convert in -o out2/p --region 5:5:6:6
+	holds "$stderr" "not inside of 10x12"
+	for wrong in "--bands 0" "--bands 3-1" "--bands 1," "--bands x" "--tile 4" "--tile 0x4" "--tile 4x4:0" \
+		"--region 1:2:3" "--region 0:0:0:1" "--edge cut"; do
+		run_split 2 convert in -o out2/p $wrong
+	done
+	[ ! -e out2 ]
+}
+
+@test "a split never divides a cube; the same bytes for any threads" {
+	make_cubes
+	run_split 0 convert in -o one/p --tile 2x2 --split train=.5,val=.5 --shards 2 -j 1
+	holds "$stderr" "the split is by group: 2 groups"
+	run_split 0 count 'one/p-train*' --by group
+	same "${#lines[@]}" 2
+	for threads in 3 8; do
+		TUNDISH_STALL=1 run_split 0 convert in -o two/p --tile 2x2 --split train=.5,val=.5 --shards 2 -j $threads --memory 1M
+		diff -r one two
+		rm -r two
+	done
+	run_split 2 convert in -o two/p --tile 2x2 --split train=.9,val=.1
+	holds "$stderr" "no group of 2"
+}
+
+@test "cubes and pictures mix, without metadata for TFDS" {
+	make_cubes
+	cp -r "$DATA/photos/cat" in/
+	run_split 0 convert in -o out/p
+	holds "$stderr" "pictures and arrays are mixed"
+	holds "$output" "12 written"
+	[ ! -e out/features.json ]
+}
+
+@test "instrument files: frames one by one or stacked; what is broken is named" {
+	needs_shared
+	formats=$SHARED/fixtures/formats
+	run_split 1 convert "$formats/envi/made" -o out/p --labels none
+	holds "$output" "46 written, 2 bad"
+	run_split 1 convert "$formats/radiance" -o out/p --labels none --overwrite
+	holds "$output" "13 written, 3 bad"
+	run_split 0 convert "$formats/spe" -o out/p --labels none --overwrite
+	frames=$(tundish count out)
+	run_split 0 convert "$formats/spe" -o out/p --labels none --stack --overwrite
+	[ "$(tundish count out)" -lt "$frames" ]
+}
+
+@test "107: a record over the limit is refused before it is made" {
+	mkdir in
+	printf 'ENVI\nsamples = 30000\nlines = 30000\nbands = 3\ndata type = 1\ninterleave = bip\nbyte order = 0\n' >in/big.hdr
+	truncate -s 2700000000 in/big.img
+	cp "$DATA/photos/cat/cat_00.jpg" in
+	run_split 1 convert in -o out/p
+	holds "$stderr" "big.hdr: record would be 2700000000 bytes; the limit is 2147483647"
+	holds "$output" "1 written, 1 bad"
+}
