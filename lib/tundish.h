@@ -544,7 +544,7 @@ struct tundish_flow_options {
 	unsigned cycle_length;/* read so many files in turn; 1 */
 	unsigned block_length;/* records of a file before it is the next one's turn; 1 */
 	int flow_epochs;      /* batches may hold the end of an epoch and the start of the next; 0 */
-	const char *cache;    /* "memory:decoded", "memory:ops", "memory:raw"; NULL: none */
+	const char *cache;    /* "memory:decoded", ":ops", ":raw", ":index"; NULL: none */
 };
 
 /* A batch, borrowed from the flow until tundish_flow_release(). */

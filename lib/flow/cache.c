@@ -17,6 +17,7 @@ int td_cache_parse(enum td_cache_kind *ret, const char *text, struct tundish_err
 		{ "memory:decoded", TD_CACHE_DECODED },
 		{ "memory:ops", TD_CACHE_OPS },
 		{ "memory:raw", TD_CACHE_RAW },
+		{ "memory:index", TD_CACHE_INDEX },
 	};
 	*ret = TD_CACHE_NONE;
 	if (!text)
@@ -28,7 +29,7 @@ int td_cache_parse(enum td_cache_kind *ret, const char *text, struct tundish_err
 		}
 	}
 	return td_err(e, TUNDISH_E_USAGE,
-	    "cache \"%s\" is not understood: memory, memory:decoded, memory:ops or memory:raw",
+	    "cache \"%s\" is not understood: memory, or memory: and decoded, ops, raw or index",
 	    TD_ESC(text));
 }
 

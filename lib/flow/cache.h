@@ -9,6 +9,7 @@
 
 enum td_cache_kind {
 	TD_CACHE_NONE,
+	TD_CACHE_INDEX,	  /* where the rows of a JPEG begin; the record is read again */
 	TD_CACHE_RAW,	  /* the record as it was read */
 	TD_CACHE_DECODED, /* the whole picture, uint8 */
 	TD_CACHE_OPS,	  /* the picture behind the operations that do not draw */
@@ -34,7 +35,8 @@ struct td_cache {
 	_Atomic uint64_t used;
 };
 
-/* Reads "memory", "memory:decoded", "memory:ops", "memory:raw"; NULL: none. USAGE. */
+/* Reads "memory", "memory:decoded", "memory:ops", "memory:raw", "memory:index"; NULL:
+ * none. USAGE. */
 int td_cache_parse(enum td_cache_kind *ret, const char *text, struct tundish_error *e);
 int td_cache_open(struct td_cache *ret, enum td_cache_kind kind, uint64_t records, uint64_t limit,
     struct td_ledger *ledger, struct tundish_error *e);

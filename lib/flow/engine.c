@@ -156,7 +156,7 @@ static int find_record(struct tundish_flow *f, struct td_item *item)
 		return rc;
 	item->record = record;
 	item->spot = td_records_spot(&f->set, record);
-	item->kept = td_cache_get(&f->cache, record);
+	item->kept = f->cache.kind == TD_CACHE_INDEX ? NULL : td_cache_get(&f->cache, record);
 	return 0;
 }
 

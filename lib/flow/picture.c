@@ -214,6 +214,7 @@ void td_desk_free(struct td_desk *desk)
 {
 	td_decoder_free(desk->decoder);
 	td_scratch_free(&desk->scratch);
+	td_buf_free(&desk->index);
 	for (int i = 0; i < 2; i++)
 		td_buf_free(&desk->frames[i].buf);
 	*desk = (struct td_desk){ 0 };

@@ -17,6 +17,7 @@ struct td_desk {
 	struct td_decoder *decoder;
 	struct td_scratch scratch;
 	struct td_frame frames[2];
+	struct td_buf index; /* of the JPEG that comes next */
 	uint64_t parse_ns, decode_ns, pixels_ns; /* time spent, monotonic */
 };
 

@@ -118,6 +118,28 @@ static int keep(const struct td_recipe *r, struct td_picture *p, uint64_t number
 	return 0;
 }
 
+/* An index lets the decoder jump to the window. It is made when a record first comes; of
+ * what can have none, an empty entry says so. */
+static void use_index(const struct td_recipe *r, struct td_desk *desk, uint64_t number,
+    const uint8_t *file, size_t len)
+{
+	const struct td_cached *known = td_cache_get(r->cache, number);
+	if (!known) {
+		desk->index.len = 0;
+		if (td_jpeg_index(desk->decoder, &desk->index, file, len, 0, NULL) < 0)
+			desk->index.len = 0;
+		struct td_cached *entry = td_cache_room(r->cache, desk->index.len);
+		if (!entry)
+			return;
+		if (entry->bytes)
+			memcpy(entry->data, desk->index.data, entry->bytes);
+		td_cache_put(r->cache, number, entry);
+		known = td_cache_get(r->cache, number);
+	}
+	if (known->bytes)
+		td_decoder_index(desk->decoder, known->data, known->bytes);
+}
+
 static bool keeps_pictures(const struct td_recipe *r)
 {
 	return r->cache && r->cache->kind >= TD_CACHE_DECODED;
@@ -171,6 +193,8 @@ int td_recipe_make(const struct td_recipe *r, struct td_desk *desk, const void *
 	if (large)
 		td_gate_enter(r->gate, need);
 	td_picture_start(&p, desk, &info, file, len, e);
+	if (r->cache && r->cache->kind == TD_CACHE_INDEX && number != TD_NO_RECORD)
+		use_index(r, desk, number, file, len);
 	rc = apply(r, &p, 0, r->cut, epoch, position);
 	if (rc == 0 && keeps_pictures(r) && number != TD_NO_RECORD)
 		rc = keep(r, &p, number, *ret_label);
