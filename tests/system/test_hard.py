@@ -92,7 +92,7 @@ class Hard(unittest.TestCase):
             self.assertEqual(content(out), self.content)
 
     def test_interrupted(self):
-        """SIGINT and SIGTERM: nothing is left behind, and the program dies by that signal."""
+        """SIGINT and SIGTERM: nothing is left behind, or all was done already; death by that signal."""
         for number in (signal.SIGINT, signal.SIGTERM):
             out = new_folder()
             process = subprocess.Popen([PROGRAM, *map(str, convert(out))], stdout=subprocess.DEVNULL,
@@ -103,7 +103,7 @@ class Hard(unittest.TestCase):
             if code == 0:
                 continue
             self.assertEqual(code, -number)
-            self.assertEqual(content(out), {})
+            self.assertIn(content(out), ({}, self.content))
 
     def test_few_open_files(self):
         def limit():
