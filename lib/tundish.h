@@ -431,7 +431,7 @@ struct tundish_pack_options {
 	 * class names stand for their labels. NULL: all. */
 	const char *filter;
 	int shuffle;		/* by seed; 1 for convert; shard: 0 keeps the order within a shard */
-	int compression;	/* of the output; TUNDISH_NONE */
+	int compression;	/* of the output; TUNDISH_NONE; AUTO: GZIP where it saves 3 % */
 	int level;		/* 0: the default; 1 to 9 are zlib's */
 	int input_compression;	/* + TUNDISH_AUTO */
 	int crc;		/* + TUNDISH_CRC_FULL */

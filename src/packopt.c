@@ -12,6 +12,7 @@ const struct opt_choice packopt_compress[] = {
 	{ "gzip", TUNDISH_GZIP },
 	{ "zlib", TUNDISH_ZLIB },
 	{ "snappy", TUNDISH_SNAPPY },
+	{ "auto", TUNDISH_AUTO },
 	{ NULL },
 };
 

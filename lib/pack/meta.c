@@ -185,7 +185,7 @@ static const char *no_tfds(const struct td_pack *p, const char *path)
 {
 	if (p->no_tfds)
 		return p->no_tfds;
-	if (p->o->compression != TUNDISH_NONE)
+	if (p->compression != TUNDISH_NONE)
 		return "it cannot open compressed shards";
 	if (!path)
 		return "it has no words for these file names";
@@ -250,7 +250,7 @@ static json_t *options_json(const struct td_pack *p)
 	set_option(o, "name_template", d->name_template);
 	json_object_set_new(o, "count_in_name", json_boolean(d->count_in_name));
 	json_object_set_new(o, "shuffle", json_boolean(d->shuffle));
-	set_option(o, "compression", compressions[d->compression]);
+	set_option(o, "compression", compressions[p->compression]);
 	if (d->level)
 		json_object_set_new(o, "level", json_integer(d->level));
 	if (d->skip)

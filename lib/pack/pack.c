@@ -46,8 +46,9 @@ int td_pack_check(struct td_pack *p, struct tundish_error *e)
 		rc = td_err(e, TUNDISH_E_USAGE, "on-error: only skip and fail go with %s", p->command);
 	if (rc == 0 && p->out.stream && (o->split || (o->shards && strcmp(o->shards, "1") != 0)))
 		rc = td_err(e, TUNDISH_E_USAGE, "output \"-\" is one stream: no splits and shards");
+	p->compression = o->compression;
 	if (rc == 0)
-		rc = td_compress_check(o->compression, o->level, e);
+		rc = td_compress_check(o->compression == TUNDISH_AUTO ? TUNDISH_GZIP : o->compression, o->level, e);
 	if (rc == 0 && !o->dry_run)
 		rc = td_set_check(&p->out, o->overwrite, e);
 	return rc;

@@ -160,6 +160,18 @@ PY
 	[ "$(tundish count out)" -lt "$frames" ]
 }
 
+@test "--compress auto: what shrinks is compressed, pictures are not" {
+	make_cubes
+	run_split 0 convert in -o out/p --compress auto
+	holds "$stderr" "compression: gzip, a sample of"
+	gzip -t <out/p-train.tfrecord-00000-of-00001
+	run_split 0 convert "$SOURCE"/tests/golden/cases/49-*/in -o out2/p --compress auto
+	holds "$stderr" "compression: none, a sample of"
+	[ -e out2/features.json ]
+	run_split 0 convert "$SOURCE"/tests/golden/cases/49-*/in -o out3/p --compress gzip
+	holds "$stderr" "compression saves under 3 %"
+}
+
 @test "107: a record over the limit is refused before it is made" {
 	mkdir in
 	printf 'ENVI\nsamples = 30000\nlines = 30000\nbands = 3\ndata type = 1\ninterleave = bip\nbyte order = 0\n' >in/big.hdr

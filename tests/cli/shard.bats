@@ -81,6 +81,15 @@ PY
 	same "$(find . -name '.tundish*')" ""
 }
 
+@test "106: standard input by any name, and none at all" {
+	records a.tfrecord 0 7
+	tundish shard -q /dev/stdin -o a/p <a.tfrecord
+	gzip -c a.tfrecord | tundish shard -q - -o b/p
+	cmp a/p-* b/p-*
+	run -3 bash -c '"$1" shard - -o c/p <&-' - "$TUNDISH"
+	[ ! -e c ]
+}
+
 @test "filters keep what they say, by number, name and comparison" {
 	make_set
 	run_split 0 shard in -o out/p --filter 'label in 3,5'
