@@ -48,7 +48,8 @@ struct isal {
 static int isal_piece(struct td_buf *out, bool gzip, const uint8_t *data, size_t bytes,
     struct tundish_error *e)
 {
-	struct isal *s = malloc(sizeof *s);
+	/* cleared: what comes out must not hang on what the memory held before */
+	struct isal *s = calloc(1, sizeof *s);
 	if (!s)
 		return td_err_memory(e);
 	isal_deflate_init(&s->stream);

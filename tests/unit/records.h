@@ -2,6 +2,7 @@
  * For tests of the record layer: a whole file read into memory, records and faults. */
 #pragma once
 #include "base/buf.h"
+#include "record/frame.h"
 #include "record/reader.h"
 #include "unit.h"
 
@@ -80,6 +81,16 @@ static inline void read_free(struct read *r)
 		td_buf_free(&r->data[i]);
 	td_buf_free(&r->faults);
 	td_buf_free(&r->notices);
+}
+
+static inline void add_frame(struct td_buf *file, const void *data, size_t bytes)
+{
+	uint8_t header[TD_FRAME_HEADER], footer[TD_FRAME_FOOTER];
+	td_frame_header(header, bytes);
+	td_frame_footer(footer, data, bytes);
+	assert_true(td_buf_add(file, header, sizeof header));
+	assert_true(td_buf_add(file, data, bytes));
+	assert_true(td_buf_add(file, footer, sizeof footer));
 }
 
 #define FAULTS(r) ((const char *)(r)->faults.data)

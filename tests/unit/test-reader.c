@@ -10,7 +10,6 @@
 #include "base/rng.h"
 #include "base/sha256.h"
 #include "record/compress.h"
-#include "record/frame.h"
 #include "record/index.h"
 
 /* What a file must give: records of all-none.tfrecord, and words of the faults. */
@@ -250,29 +249,19 @@ static void test_formats(void **state)
 
 /* ---- files made here ---- */
 
-static void add_record(struct td_buf *file, const void *data, size_t bytes)
-{
-	uint8_t header[TD_FRAME_HEADER], footer[TD_FRAME_FOOTER];
-	td_frame_header(header, bytes);
-	td_frame_footer(footer, data, bytes);
-	assert_true(td_buf_add(file, header, sizeof header));
-	assert_true(td_buf_add(file, data, bytes));
-	assert_true(td_buf_add(file, footer, sizeof footer));
-}
-
 static void test_forged(void **state)
 {
 	(void)state;
 	struct td_buf file = { 0 };
 	uint8_t header[TD_FRAME_HEADER];
-	add_record(&file, "first", 5);
+	add_frame(&file, "first", 5);
 	td_frame_header(header, (uint64_t)1 << 62);
 	assert_true(td_buf_add(&file, header, sizeof header));
-	add_record(&file, "second", 6);
+	add_frame(&file, "second", 6);
 	td_frame_header(header, 30);
 	assert_true(td_buf_add(&file, header, sizeof header));
-	add_record(&file, "third", 5);
-	add_record(&file, "fourth", 6);
+	add_frame(&file, "third", 5);
+	add_frame(&file, "fourth", 6);
 	for (int stream = 0; stream < 2; stream++) {
 		struct read r;
 		read_start(&r);
@@ -300,7 +289,7 @@ static void test_large(void **state)
 		data[i] = (uint8_t)(i * 2654435761u >> 24);
 	size_t sizes[] = { 0, 1, 300, 4096, 262144 - 16, 262144, 600000, 5, 250000, 3 };
 	for (size_t i = 0; i < TD_COUNT(sizes); i++)
-		add_record(&file, data, sizes[i]);
+		add_frame(&file, data, sizes[i]);
 	for (int stream = 0; stream < 2; stream++) {
 		struct read r;
 		read_start(&r);
@@ -359,9 +348,9 @@ static void test_limit(void **state)
 	for (int stream = 0; stream < 2; stream++) {
 		struct td_buf file = { 0 };
 		struct read r;
-		add_record(&file, "abc", 3);
-		add_record(&file, "0123456789", 10);
-		add_record(&file, "abc", 3);
+		add_frame(&file, "abc", 3);
+		add_frame(&file, "0123456789", 10);
+		add_frame(&file, "abc", 3);
 		read_start(&r);
 		r.o.max_record_bytes = 9;
 		read_memory(&r, file.data, file.len, stream);

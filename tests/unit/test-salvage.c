@@ -8,7 +8,6 @@
 #include "base/bits.h"
 #include "base/rng.h"
 #include "record/compress.h"
-#include "record/frame.h"
 
 #define N_MAX 400
 
@@ -28,18 +27,6 @@ static void random_payload(struct td_rng *rng, uint8_t *data, size_t bytes)
 		data[i] = kind == 0 ? (uint8_t)td_rng_u32(rng) :
 			  kind == 1 ? (uint8_t)("tundish "[i % 8] + (td_rng_u32(rng) % 16 == 0)) :
 				      0;
-}
-
-static void add_frame(struct set *s, const uint8_t *data, size_t bytes)
-{
-	uint8_t header[TD_FRAME_HEADER], footer[TD_FRAME_FOOTER];
-	td_frame_header(header, bytes);
-	td_frame_footer(footer, data, bytes);
-	s->start[s->n++] = s->frames.len;
-	assert_true(td_buf_add(&s->frames, header, sizeof header));
-	assert_true(td_buf_add(&s->frames, data, bytes));
-	assert_true(td_buf_add(&s->frames, footer, sizeof footer));
-	s->start[s->n] = s->frames.len;
 }
 
 static void close_piece(struct set *s, struct td_compressed *c, int compression, int level)
@@ -67,7 +54,9 @@ static void make(struct set *s, struct td_rng *rng, size_t n, size_t max, int co
 	for (size_t i = 0; i < n; i++) {
 		size_t bytes = td_rng_below(rng, 4) ? td_rng_below(rng, max) : td_rng_below(rng, 8);
 		random_payload(rng, data, bytes);
-		add_frame(s, data, bytes);
+		s->start[s->n++] = s->frames.len;
+		add_frame(&s->frames, data, bytes);
+		s->start[s->n] = s->frames.len;
 		payload += bytes;
 		if (payload >= TD_PIECE_BYTES) {
 			close_piece(s, &c, compression, level);
