@@ -151,9 +151,15 @@ static int dispatch(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	const char *name = argv[1];
-	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help"))
+	bool wants_help = !strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help");
+	bool wants_version = !strcmp(name, "--version");
+	if ((wants_help && argc > 3) || (wants_version && argc > 2)) {
+		fprintf(stderr, "tundish: %s is one word too many\n", TD_ESC(argv[argc - 1]));
+		return EXIT_USAGE;
+	}
+	if (wants_help)
 		return help(argv[2]);
-	if (!strcmp(name, "--version"))
+	if (wants_version)
 		return version();
 	if (!strcmp(name, "--list-options"))
 		return list_options();

@@ -32,6 +32,9 @@ load lib.bash
 	usage_error --bork
 	usage_error bork
 	usage_error help bork
+	usage_error help count bork
+	usage_error --help --bork
+	usage_error --version bork
 	usage_error count
 	usage_error count --bork x
 	usage_error count -Z x
