@@ -21,6 +21,7 @@ static const struct opt options[] = {
 	OPT_STRING("class-list", 0, S, class_list),
 	OPT_NUMBER("label-offset", 0, S, label_offset, INT32_MIN, INT32_MAX),
 	OPT_STRING("reencode", 0, S, reencode),
+	OPT_STRING("jpeg-index", 0, S, jpeg_index),
 	OPT_CHOICE("check", 0, S, check, checks),
 	OPT_STRING("keys", 0, S, keys),
 	OPT_STRING("tile", 0, S, tile),

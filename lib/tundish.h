@@ -407,7 +407,8 @@ struct tundish_pack_options {
 	const char *labels;
 	const char *class_list; /* * file with a class a line, in this order; others are refused */
 	int64_t label_offset;	/* * added to each label; 0 */
-	const char *reencode;	/* * "jpeg:95"; NULL: bytes are kept as they are */
+	const char *reencode;	/* * "jpeg:95", "jpeg-lossless"; NULL: bytes are kept as they are */
+	const char *jpeg_index;	/* * "rows", "mcus:8", "off"; NULL: off */
 	int check;		/* * enum tundish_check; STRUCTURE */
 	/* * "default" (NULL), "slim", or changes to either: "[slim,]image=NAME,height=" (no
 	 * name: not written). */
@@ -579,6 +580,7 @@ struct tundish_flow_stats {
 	uint64_t wall_ns;	/* since the first call of tundish_flow_next() */
 	uint64_t waits, wakeups;   /* how often */
 	uint64_t memory_peak;	/* bytes in the ledger */
+	uint64_t index_refused; /* JPEG indexes that did not fit their picture and were ignored */
 	unsigned threads, prefetch;
 	unsigned n_stages;
 	struct tundish_flow_stage stages[16];

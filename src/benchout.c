@@ -290,6 +290,7 @@ static json_t *point_json(const struct benchout *out, unsigned i)
 	out_set_count(o, "threads_used", sum.stats.threads);
 	out_set_count(o, "prefetch_used", sum.stats.prefetch);
 	out_set_count(o, "memory_peak_bytes", sum.stats.memory_peak);
+	out_set_count(o, "jpeg_index_refused", sum.stats.index_refused);
 	if (out->explain)
 		out_set(o, "explain", explain_json(&sum));
 	return o;

@@ -100,6 +100,7 @@ struct pass pass_sum(const struct pass *passes, unsigned n)
 		sum.stats.record_bytes += old.record_bytes;
 		sum.stats.consumer_wait_ns += old.consumer_wait_ns;
 		sum.stats.workers_wait_ns += old.workers_wait_ns;
+		sum.stats.index_refused += old.index_refused;
 		sum.stats.memory_peak = TD_MAX(sum.stats.memory_peak, old.memory_peak);
 		for (unsigned k = 0; k < old.n_stages; k++) {
 			sum.stats.stages[k].items += old.stages[k].items;

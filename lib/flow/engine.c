@@ -306,6 +306,8 @@ static void add_times(struct tundish_flow *f, struct td_desk *desk, unsigned ite
 	s[TD_STAGE_DECODE].busy_ns += (uint64_t)((double)desk->decode_ns * scale);
 	s[TD_STAGE_PIXELS].busy_ns += (uint64_t)((double)desk->pixels_ns * scale);
 	desk->parse_ns = desk->decode_ns = desk->pixels_ns = 0;
+	f->stats.index_refused += desk->index_refused;
+	desk->index_refused = 0;
 	for (int i = TD_STAGE_PARSE; i < TD_STAGES; i++)
 		s[i].items += items;
 }

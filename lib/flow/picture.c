@@ -103,6 +103,21 @@ static struct td_pixels view(const struct td_picture *p)
 	};
 }
 
+/* An index helps only where less than the picture is wanted. */
+static int decode(struct td_picture *p, struct td_pixels *ret)
+{
+	struct td_desk *desk = p->desk;
+	const struct td_window *w = &p->window;
+	bool jumps = p->index && p->info->kind == TD_IMAGE_JPEG &&
+	    (w->width < p->info->width || w->height < p->info->height);
+	if (jumps)
+		td_decoder_index(desk->decoder, p->index, p->index_len);
+	int rc = td_decode(desk->decoder, ret, p->info, p->data, p->len, w, false, p->e);
+	if (jumps && td_decoder_index_refused(desk->decoder))
+		desk->index_refused++;
+	return rc;
+}
+
 /* From frames[at] or the file, by way of the notes, to `out`. */
 static int carry_out(struct td_picture *p, int dtype, bool nchw, void *out)
 {
@@ -125,8 +140,7 @@ static int carry_out(struct td_picture *p, int dtype, bool nchw, void *out)
 	struct td_pixels pixels;
 	uint64_t start = td_now_ns();
 	if (p->at < 0 && !p->pixels) {
-		int rc = td_decode(desk->decoder, &pixels, p->info, p->data, p->len, &p->window,
-		    false, p->e);
+		int rc = decode(p, &pixels);
 		if (rc < 0)
 			return rc;
 		uint64_t now = td_now_ns();

@@ -19,6 +19,7 @@ struct td_desk {
 	struct td_frame frames[2];
 	struct td_buf index; /* of the JPEG that comes next */
 	uint64_t parse_ns, decode_ns, pixels_ns; /* time spent, monotonic */
+	unsigned index_refused; /* JPEG indexes that did not fit */
 };
 
 /*
@@ -36,6 +37,8 @@ struct td_picture {
 	const struct td_image_info *info;
 	const uint8_t *data;
 	size_t len;
+	const uint8_t *index; /* of a JPEG, or NULL */
+	size_t index_len;
 	const uint8_t *pixels; /* or the picture as it was kept, of `kept` type and size */
 	struct td_size kept;
 	bool kept_floats;

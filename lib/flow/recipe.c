@@ -40,23 +40,39 @@ static int check_feature(const struct tundish_feature *f, const char *key, int k
 	return 0;
 }
 
-static int parse(const struct td_recipe *r, const void *record, size_t bytes,
-    const uint8_t **ret_file, size_t *ret_file_bytes, int64_t *ret_label, struct tundish_error *e)
+/* What a record holds; `file` and `index` lie in it, NULL where there is none. */
+struct found {
+	const uint8_t *file, *index;
+	size_t file_bytes, index_bytes;
+	int64_t label;
+};
+
+/* One that is not as it should be is no reason to leave the record out. */
+static void find_index(struct found *ret, const struct tundish_feature *f)
+{
+	if (f && f->kind == TUNDISH_BYTES && f->count == 1 &&
+	    tundish_feature_bytes(f, 0, &ret->index, &ret->index_bytes) != 1)
+		ret->index = NULL;
+}
+
+static int parse(const struct td_recipe *r, const void *record, size_t bytes, struct found *ret,
+    struct tundish_error *e)
 {
 	struct td_sample s;
 	if (td_sample_find(&s, &r->keys, record, bytes) < 0)
 		return td_err(e, TUNDISH_E_CORRUPT, "not an Example");
 	int rc = 0;
-	*ret_label = -1;
+	*ret = (struct found){ .label = -1 };
 	if (r->keys.label)
 		rc = check_feature(s.label, r->keys.label, TUNDISH_INT64, e);
-	if (rc == 0 && r->keys.label && tundish_feature_int64(s.label, 0, ret_label) != 1)
+	if (rc == 0 && r->keys.label && tundish_feature_int64(s.label, 0, &ret->label) != 1)
 		rc = td_err(e, TUNDISH_E_CORRUPT, "not an Example");
 	if (rc < 0 || !r->keys.image)
 		return rc;
 	rc = check_feature(s.image, r->keys.image, TUNDISH_BYTES, e);
-	if (rc == 0 && tundish_feature_bytes(s.image, 0, ret_file, ret_file_bytes) != 1)
+	if (rc == 0 && tundish_feature_bytes(s.image, 0, &ret->file, &ret->file_bytes) != 1)
 		rc = td_err(e, TUNDISH_E_CORRUPT, "not an Example");
+	find_index(ret, s.index);
 	return rc;
 }
 
@@ -120,13 +136,13 @@ static int keep(const struct td_recipe *r, struct td_picture *p, uint64_t number
 
 /* An index lets the decoder jump to the window. It is made when a record first comes; of
  * what can have none, an empty entry says so. */
-static void use_index(const struct td_recipe *r, struct td_desk *desk, uint64_t number,
-    const uint8_t *file, size_t len)
+static void use_index(const struct td_recipe *r, struct td_picture *p, uint64_t number)
 {
+	struct td_desk *desk = p->desk;
 	const struct td_cached *known = td_cache_get(r->cache, number);
 	if (!known) {
 		desk->index.len = 0;
-		if (td_jpeg_index(desk->decoder, &desk->index, file, len, 0, NULL) < 0)
+		if (td_jpeg_index(desk->decoder, &desk->index, p->data, p->len, 0, NULL) < 0)
 			desk->index.len = 0;
 		struct td_cached *entry = td_cache_room(r->cache, desk->index.len);
 		if (!entry)
@@ -136,8 +152,10 @@ static void use_index(const struct td_recipe *r, struct td_desk *desk, uint64_t 
 		td_cache_put(r->cache, number, entry);
 		known = td_cache_get(r->cache, number);
 	}
-	if (known->bytes)
-		td_decoder_index(desk->decoder, known->data, known->bytes);
+	if (known->bytes) {
+		p->index = known->data;
+		p->index_len = known->bytes;
+	}
 }
 
 static bool keeps_pictures(const struct td_recipe *r)
@@ -175,15 +193,16 @@ int td_recipe_make(const struct td_recipe *r, struct td_desk *desk, const void *
     size_t bytes, uint64_t number, uint64_t epoch, uint64_t position, void *out,
     int64_t *ret_label, bool *ret_differs, struct tundish_error *e)
 {
-	const uint8_t *file = NULL;
-	size_t len = 0;
+	struct found found;
 	uint64_t start = td_now_ns();
-	int rc = parse(r, record, bytes, &file, &len, ret_label, e);
+	int rc = parse(r, record, bytes, &found, e);
 	*ret_differs = false;
+	if (rc == 0)
+		*ret_label = found.label;
 	if (rc < 0 || !r->keys.image)
 		return rc;
 	struct td_image_info info;
-	rc = td_image_header(&info, file, len, r->max_pixels, e);
+	rc = td_image_header(&info, found.file, found.file_bytes, r->max_pixels, e);
 	if (rc < 0)
 		return rc;
 	desk->parse_ns += td_now_ns() - start;
@@ -192,9 +211,11 @@ int td_recipe_make(const struct td_recipe *r, struct td_desk *desk, const void *
 	bool large = r->gate && need > SMALL_PICTURE;
 	if (large)
 		td_gate_enter(r->gate, need);
-	td_picture_start(&p, desk, &info, file, len, e);
-	if (r->cache && r->cache->kind == TD_CACHE_INDEX && number != TD_NO_RECORD)
-		use_index(r, desk, number, file, len);
+	td_picture_start(&p, desk, &info, found.file, found.file_bytes, e);
+	p.index = found.index;
+	p.index_len = found.index_bytes;
+	if (!p.index && r->cache && r->cache->kind == TD_CACHE_INDEX && number != TD_NO_RECORD)
+		use_index(r, &p, number);
 	rc = apply(r, &p, 0, r->cut, epoch, position);
 	if (rc == 0 && keeps_pictures(r) && number != TD_NO_RECORD)
 		rc = keep(r, &p, number, *ret_label);
@@ -210,18 +231,16 @@ int td_recipe_make(const struct td_recipe *r, struct td_desk *desk, const void *
 int td_recipe_measure(const struct td_recipe *r, struct td_desk *desk, const void *record,
     size_t bytes, uint64_t epoch, uint64_t position, struct td_size *ret, struct tundish_error *e)
 {
-	const uint8_t *file = NULL;
-	size_t len = 0;
-	int64_t label;
+	struct found found;
 	struct td_image_info info;
-	int rc = parse(r, record, bytes, &file, &len, &label, e);
+	int rc = parse(r, record, bytes, &found, e);
 	if (rc == 0)
-		rc = td_image_header(&info, file, len, r->max_pixels, e);
+		rc = td_image_header(&info, found.file, found.file_bytes, r->max_pixels, e);
 	if (rc < 0)
 		return rc;
 	struct td_picture p;
 	struct td_frame *f;
-	td_picture_start(&p, desk, &info, file, len, e);
+	td_picture_start(&p, desk, &info, found.file, found.file_bytes, e);
 	rc = apply(r, &p, 0, r->chain.n, epoch, position);
 	if (rc == 0)
 		rc = td_picture_settle(&p, false, &f);

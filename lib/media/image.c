@@ -189,13 +189,9 @@ void td_decoder_free(struct td_decoder *d)
 	free(d);
 }
 
-int td_decode(struct td_decoder *d, struct td_pixels *ret, const struct td_image_info *info,
-    const void *data, size_t len, const struct td_window *window, bool lenient,
+static int check_window(const struct td_image_info *info, const struct td_window *window,
     struct tundish_error *e)
 {
-	struct td_window all = { 0, 0, info->width, info->height };
-	if (!window)
-		window = &all;
 	if (info->kind != TD_IMAGE_JPEG && info->kind != TD_IMAGE_PNG)
 		return td_err(e, TUNDISH_E_INVALID, "only JPEG and PNG pictures are decoded");
 	if (window->width == 0 || window->height == 0 || window->x >= info->width ||
@@ -206,5 +202,19 @@ int td_decode(struct td_decoder *d, struct td_pixels *ret, const struct td_image
 		    " is not inside a picture of %" PRIu32 " x %" PRIu32,
 		    window->width, window->height, window->x, window->y, info->width,
 		    info->height);
-	return decode(d, ret, &d->pixels, info, data, len, window, lenient, e);
+	return 0;
+}
+
+int td_decode(struct td_decoder *d, struct td_pixels *ret, const struct td_image_info *info,
+    const void *data, size_t len, const struct td_window *window, bool lenient,
+    struct tundish_error *e)
+{
+	struct td_window all = { 0, 0, info->width, info->height };
+	if (!window)
+		window = &all;
+	int r = check_window(info, window, e);
+	if (r == 0)
+		r = decode(d, ret, &d->pixels, info, data, len, window, lenient, e);
+	td_jpeg_set_index(d->jpeg, NULL, 0); /* whoever did not take it */
+	return r;
 }

@@ -14,6 +14,7 @@
 #include "record/example.h"
 #include "record/foreign.h"
 #include "record/frame.h"
+#include "record/sample.h"
 #include "source/list.h"
 
 /* What an Example of a picture has besides the picture and the name, about. */
@@ -22,8 +23,8 @@
 /* What one thread works with. */
 struct hand {
 	struct td_decoder *decoder;
-	struct td_sample sample;
-	struct td_buf path, encoded;
+	struct td_loaded loaded;
+	struct td_buf path, encoded, index;
 };
 
 struct convert {
@@ -34,6 +35,9 @@ struct convert {
 	bool mixed, alike; /* pictures and arrays; arrays of one shape and no pictures */
 	char *value_key, *shape_key; /* of arrays that are not alike */
 	int quality; /* of the JPEG that pictures are turned into; 0: bytes are kept */
+	bool lossless; /* or its coefficients, written anew */
+	bool index;    /* a JPEG index goes into the record, with an entry every ... */
+	uint32_t spacing; /* ... so many MCUs; 0: one a row */
 	struct hand *hands;
 	unsigned n_hands;
 	struct td_buf path; /* for place() */
@@ -52,21 +56,44 @@ void tundish_convert_options_init(struct tundish_pack_options *ret_options)
 	};
 }
 
-/* "jpeg:95" */
-static int parse_reencode(int *ret, const char *spec, struct tundish_error *e)
+/* The number behind a prefix, 1 to most; 0 if it is not like that. */
+static int number_behind(const char *spec, const char *prefix, int most)
 {
-	int quality = 0;
+	size_t skip = strlen(prefix);
+	int n = 0;
+	if (strncmp(spec, prefix, skip) != 0 || strlen(spec + skip) > 5)
+		return 0;
+	for (const char *s = spec + skip; *s; s++) {
+		if (!isdigit((unsigned char)*s))
+			return 0;
+		n = n * 10 + (*s - '0');
+	}
+	return n <= most ? n : 0;
+}
+
+/* "jpeg:95", "jpeg-lossless", "jpeg-lossless:restart=rows" */
+static int parse_reencode(struct convert *c, const char *spec, struct tundish_error *e)
+{
 	if (!spec)
 		return 0;
-	bool ok = strncmp(spec, "jpeg:", 5) == 0 && isdigit((unsigned char)spec[5]) && strlen(spec + 5) <= 3;
-	for (const char *s = spec + 5; ok && *s; s++) {
-		ok = isdigit((unsigned char)*s);
-		quality = quality * 10 + (*s - '0');
-	}
-	if (!ok || quality < 1 || quality > 100)
-		return td_err(e, TUNDISH_E_USAGE, "reencode: \"%s\" is not jpeg:Q with Q from 1 to 100", TD_ESC(spec));
-	*ret = quality;
-	return 0;
+	c->lossless = strcmp(spec, "jpeg-lossless") == 0 || strcmp(spec, "jpeg-lossless:restart=rows") == 0;
+	c->quality = c->lossless ? 0 : number_behind(spec, "jpeg:", 100);
+	if (c->lossless || c->quality)
+		return 0;
+	return td_err(e, TUNDISH_E_USAGE,
+	    "reencode: \"%s\" is neither jpeg:Q with Q from 1 to 100 nor jpeg-lossless", TD_ESC(spec));
+}
+
+/* "rows", "mcus:8", "off" */
+static int parse_index(struct convert *c, const char *spec, struct tundish_error *e)
+{
+	if (!spec || strcmp(spec, "off") == 0)
+		return 0;
+	c->index = true;
+	c->spacing = (uint32_t)number_behind(spec, "mcus:", 65535);
+	if (c->spacing || strcmp(spec, "rows") == 0)
+		return 0;
+	return td_err(e, TUNDISH_E_USAGE, "jpeg-index: \"%s\" is neither rows, mcus:K nor off", TD_ESC(spec));
 }
 
 static int check_options(struct convert *c, struct tundish_error *e)
@@ -76,7 +103,9 @@ static int check_options(struct convert *c, struct tundish_error *e)
 	if (rc == 0)
 		rc = td_key_names_parse(&c->keys, o->keys, e);
 	if (rc == 0)
-		rc = parse_reencode(&c->quality, o->reencode, e);
+		rc = parse_reencode(c, o->reencode, e);
+	if (rc == 0)
+		rc = parse_index(c, o->jpeg_index, e);
 	if (rc == 0)
 		rc = td_cut_parse(&c->cut, o, e);
 	if (rc == 0 && o->stratify && strcmp(o->stratify, "label") != 0 && strcmp(o->stratify, "none") != 0)
@@ -212,10 +241,26 @@ static int fill_features(struct convert *c, struct tundish_error *e)
 
 /* ---- records ---- */
 
+/* A JPEG whose coefficients cannot be written anew without loss stays as it is, like
+ * all other pictures. */
+static int rewrite(struct convert *c, struct hand *h, const struct td_image_info *info, struct tundish_error *e)
+{
+	const struct td_buf *s = &h->loaded.data;
+	h->encoded.len = 0;
+	if (info->kind == TD_IMAGE_JPEG) {
+		int rc = td_jpeg_lossless(h->decoder, &h->encoded, s->data, s->len, c->p.o->max_pixels, e);
+		if (rc == 0 || rc == TUNDISH_E_MEMORY)
+			return rc;
+	}
+	return td_buf_add(&h->encoded, s->data, s->len) ? 0 : td_err_memory(e);
+}
+
 static int reencode(struct convert *c, struct hand *h, struct td_image_info *info, struct tundish_error *e)
 {
+	if (c->lossless)
+		return rewrite(c, h, info, e);
 	struct td_pixels pixels;
-	int rc = td_decode(h->decoder, &pixels, info, h->sample.data.data, h->sample.data.len, NULL, false, e);
+	int rc = td_decode(h->decoder, &pixels, info, h->loaded.data.data, h->loaded.data.len, NULL, false, e);
 	h->encoded.len = 0;
 	if (rc == 0)
 		rc = td_jpeg_encode(&h->encoded, &pixels, c->quality, e);
@@ -229,20 +274,35 @@ static int check_picture(struct convert *c, struct hand *h, struct td_bytes *ret
 {
 	const struct tundish_pack_options *o = c->p.o;
 	int rc = 0;
-	if (td_image_probe(h->sample.data.data, h->sample.data.len) == TD_IMAGE_NONE) {
-		const char *what = td_foreign(h->sample.data.data, h->sample.data.len);
+	if (td_image_probe(h->loaded.data.data, h->loaded.data.len) == TD_IMAGE_NONE) {
+		const char *what = td_foreign(h->loaded.data.data, h->loaded.data.len);
 		return td_err(e, TUNDISH_E_CORRUPT, "no known format%s%s%s", what ? " (" : "", what ? what : "",
 		    what ? ")" : "");
 	}
-	if (!h->decoder && (c->quality || o->check == TUNDISH_CHECK_DECODE))
+	bool encodes = c->quality || c->lossless;
+	if (!h->decoder && (encodes || c->index || o->check == TUNDISH_CHECK_DECODE))
 		rc = td_decoder_new(&h->decoder, e);
 	if (rc == 0)
-		rc = td_image_check(info, h->sample.data.data, h->sample.data.len, o->check, o->max_pixels, h->decoder, e);
-	if (rc == 0 && c->quality)
+		rc = td_image_check(info, h->loaded.data.data, h->loaded.data.len, o->check, o->max_pixels, h->decoder, e);
+	if (rc == 0 && encodes)
 		rc = reencode(c, h, info, e);
-	const struct td_buf *bytes = c->quality ? &h->encoded : &h->sample.data;
+	const struct td_buf *bytes = encodes ? &h->encoded : &h->loaded.data;
 	*ret = (struct td_bytes){ bytes->data, bytes->len };
 	return rc;
+}
+
+/* The index of the picture, where one is wanted and can be made. */
+static int get_index(struct convert *c, struct hand *h, const struct td_bytes *image, struct td_bytes *ret,
+    struct tundish_error *e)
+{
+	h->index.len = 0;
+	*ret = (struct td_bytes){ NULL, 0 };
+	if (!c->index)
+		return 0;
+	int rc = td_jpeg_index(h->decoder, &h->index, image->data, image->len, c->spacing, e);
+	if (rc == 0)
+		*ret = (struct td_bytes){ h->index.data, h->index.len };
+	return rc == TUNDISH_E_MEMORY ? rc : 0;
 }
 
 static struct td_bytes bytes_of(const char *s)
@@ -307,8 +367,10 @@ static int make_picture(struct convert *c, const struct td_item *item, struct ha
 {
 	const struct td_key_names *k = &c->keys;
 	struct td_image_info info;
-	struct td_bytes image;
+	struct td_bytes image, index;
 	int rc = check_picture(c, h, &image, &info, e);
+	if (rc == 0)
+		rc = get_index(c, h, &image, &index, e);
 	if (rc < 0)
 		return rc;
 	const struct td_bytes format = bytes_of(info.kind == TD_IMAGE_PNG ? "png" : "jpeg");
@@ -318,10 +380,11 @@ static int make_picture(struct convert *c, const struct td_item *item, struct ha
 	add_bytes(&f, k->format, &format);
 	add_int(&f, k->height, &height);
 	add_int(&f, k->width, &width);
+	add_bytes(&f, index.len ? td_index_key : NULL, &index);
 	return finish_record(c, item, &f, frames, e);
 }
 
-static int make_array(struct convert *c, const struct td_item *item, const struct td_sample *s,
+static int make_array(struct convert *c, const struct td_item *item, const struct td_loaded *s,
     struct td_buf *frames, struct tundish_error *e)
 {
 	const struct td_bytes value = { s->data.data, s->data.len };
@@ -349,10 +412,10 @@ static int make(void *ctx, uint32_t number, unsigned worker, struct td_buf *fram
 	const struct td_item *item = &c->list.items[number];
 	if (!td_item_path(&h->path, &c->list, item))
 		return td_err_memory(e);
-	int rc = td_formats[item->format]->load(&h->sample, (const char *)h->path.data, item->part, &c->cut, e);
+	int rc = td_formats[item->format]->load(&h->loaded, (const char *)h->path.data, item->part, &c->cut, e);
 	if (rc < 0)
 		return rc;
-	return h->sample.array ? make_array(c, item, &h->sample, frames, e) : make_picture(c, item, h, frames, e);
+	return h->loaded.array ? make_array(c, item, &h->loaded, frames, e) : make_picture(c, item, h, frames, e);
 }
 
 static int place(void *ctx, uint32_t number, struct td_place *ret, const char **ret_name,
@@ -381,8 +444,9 @@ static void free_convert(struct convert *c)
 	for (unsigned i = 0; c->hands && i < c->n_hands; i++) {
 		td_decoder_free(c->hands[i].decoder);
 		td_buf_free(&c->hands[i].path);
-		td_sample_free(&c->hands[i].sample);
+		td_loaded_free(&c->hands[i].loaded);
 		td_buf_free(&c->hands[i].encoded);
+		td_buf_free(&c->hands[i].index);
 	}
 	free(c->hands);
 	td_buf_free(&c->path);

@@ -233,6 +233,7 @@ static json_t *options_json(const struct td_pack *p)
 	if (d->label_offset)
 		json_object_set_new(o, "label_offset", json_integer(d->label_offset));
 	set_option(o, "reencode", d->reencode);
+	set_option(o, "jpeg_index", d->jpeg_index);
 	if (strcmp(p->command, "convert") == 0)
 		set_option(o, "check", checks[d->check]);
 	set_option(o, "keys", d->keys);

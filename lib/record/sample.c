@@ -10,6 +10,8 @@
 const char *const td_image_keys[TD_KEYS] = { "image", "image/encoded" };
 const char *const td_label_keys[TD_KEYS] = { "label", "image/class/label" };
 
+const char td_index_key[] = "image/jpeg_index";
+
 static bool is_key(const struct tundish_feature *f, const char *key)
 {
 	return f->key_bytes == strlen(key) && memcmp(f->key, key, f->key_bytes) == 0;
@@ -59,18 +61,21 @@ static int open_best(struct best *best, struct tundish_feature *room,
 int td_sample_find(struct td_sample *ret, const struct td_keys *keys, const void *example, size_t bytes)
 {
 	struct td_entries it = { .all = td_span(example, bytes) };
-	struct best image = { 0 }, label = { 0 };
+	struct best image = { 0 }, label = { 0 }, index = { 0 };
 	struct tundish_feature f;
 	struct td_span entry;
 	int rc;
-	ret->image = ret->label = NULL;
+	ret->image = ret->label = ret->index = NULL;
 	while ((rc = td_entries_next(&it, &f, &entry)) > 0) {
 		take_better(&image, rank_of(&f, keys->image, td_image_keys), &f, entry);
 		take_better(&label, rank_of(&f, keys->label, td_label_keys), &f, entry);
+		take_better(&index, is_key(&f, td_index_key) ? 0 : -1, &f, entry);
 	}
 	if (rc == 0)
 		rc = open_best(&image, &ret->image_feature, &ret->image);
 	if (rc == 0)
 		rc = open_best(&label, &ret->label_feature, &ret->label);
+	if (rc == 0)
+		rc = open_best(&index, &ret->index_feature, &ret->index);
 	return rc;
 }

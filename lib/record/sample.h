@@ -12,14 +12,16 @@ struct td_keys {
 
 /* NULL where there is none; they point into the struct and the record. */
 struct td_sample {
-	const struct tundish_feature *image, *label;
-	struct tundish_feature image_feature, label_feature;
+	const struct tundish_feature *image, *label, *index;
+	struct tundish_feature image_feature, label_feature, index_feature;
 };
 
 /* The usual names, best first. */
 #define TD_KEYS 2
 extern const char *const td_image_keys[TD_KEYS];
 extern const char *const td_label_keys[TD_KEYS];
+/* Of the index of a JPEG, whatever the others are called. */
+extern const char td_index_key[];
 
 /* 0; or CORRUPT when the bytes are no Example. One pass, no heap. */
 int td_sample_find(struct td_sample *ret, const struct td_keys *keys, const void *example, size_t bytes);

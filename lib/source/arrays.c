@@ -279,7 +279,7 @@ static int find_region(struct opened *o, const struct td_cut *cut, uint64_t *num
 	return td_err(e, TUNDISH_E_CORRUPT, "the file has changed");
 }
 
-static int read_numbers(struct td_sample *s, struct opened *o, const struct td_raster_part *part,
+static int read_numbers(struct td_loaded *s, struct opened *o, const struct td_raster_part *part,
     const struct td_cut *cut, struct td_buf *out, struct tundish_error *e)
 {
 	struct td_buf raw = { 0 };
@@ -338,7 +338,7 @@ static void fill_value(uint8_t out[16], const struct td_raster_info *info, const
 }
 
 /* Sets the lines of a part into a tile that is filled up. */
-static int pad_tile(struct td_sample *s, const struct opened *o, const struct grid *g,
+static int pad_tile(struct td_loaded *s, const struct opened *o, const struct grid *g,
     const struct td_raster_part *part, const struct td_cut *cut, struct tundish_error *e)
 {
 	const struct td_raster_info *info = td_raster_info(o->raster);
@@ -363,13 +363,13 @@ static int pad_tile(struct td_sample *s, const struct opened *o, const struct gr
 	return 0;
 }
 
-static void add_place(struct td_sample *s, const char *key, uint64_t value)
+static void add_place(struct td_loaded *s, const char *key, uint64_t value)
 {
 	s->places[s->n_places].key = key;
 	s->places[s->n_places++].value = (int64_t)value;
 }
 
-static int read_item(struct td_sample *s, struct opened *o, uint64_t number, const struct td_cut *cut,
+static int read_item(struct td_loaded *s, struct opened *o, uint64_t number, const struct td_cut *cut,
     struct tundish_error *e)
 {
 	const struct td_raster_info *info = td_raster_info(o->raster);
@@ -401,7 +401,7 @@ static int read_item(struct td_sample *s, struct opened *o, uint64_t number, con
 	return rc;
 }
 
-static int load(struct td_sample *s, const char *path, uint32_t part, const struct td_cut *cut,
+static int load(struct td_loaded *s, const char *path, uint32_t part, const struct td_cut *cut,
     struct tundish_error *e)
 {
 	if (!s->opened || strcmp(s->opened_path, path) != 0) {

@@ -34,12 +34,12 @@ int td_format_named(const char *path)
 	return -1;
 }
 
-void td_sample_free(struct td_sample *s)
+void td_loaded_free(struct td_loaded *s)
 {
 	if (s->opened)
 		s->close(s->opened);
 	free(s->opened_path);
 	td_buf_free(&s->data);
 	td_buf_free(&s->scratch);
-	*s = (struct td_sample){ 0 };
+	*s = (struct td_loaded){ 0 };
 }

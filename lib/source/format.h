@@ -44,7 +44,7 @@ struct td_parts {
 };
 
 /* An item that was read. The buffer is recycled. */
-struct td_sample {
+struct td_loaded {
 	struct td_buf data, scratch;
 	bool array; /* numbers of dtype and shape; else an encoded picture */
 	enum td_elem dtype;
@@ -61,7 +61,7 @@ struct td_sample {
 	char *opened_path;
 	void (*close)(void *opened);
 };
-void td_sample_free(struct td_sample *s);
+void td_loaded_free(struct td_loaded *s);
 
 struct td_format {
 	const char *name; /* "picture" */
@@ -74,9 +74,9 @@ struct td_format {
 	 * without the path. */
 	int (*parts)(struct td_parts *ret, const char *path, const struct td_cut *cut,
 	    const struct tundish_listener *l, struct tundish_error *e);
-	/* Reads item number `part` of the file at `path`. Any thread, each with its own sample.
+	/* Reads item number `part` of the file at `path`. Any thread, each with its own struct.
 	 * Errors are the item's own, in `e` a reason without the path, but MEMORY. */
-	int (*load)(struct td_sample *out, const char *path, uint32_t part, const struct td_cut *cut,
+	int (*load)(struct td_loaded *out, const char *path, uint32_t part, const struct td_cut *cut,
 	    struct tundish_error *e);
 };
 

@@ -26,7 +26,7 @@ static bool named(const char *path)
 	return false;
 }
 
-static int load(struct td_sample *out, const char *path, uint32_t part, const struct td_cut *cut,
+static int load(struct td_loaded *out, const char *path, uint32_t part, const struct td_cut *cut,
     struct tundish_error *e)
 {
 	(void)part;

@@ -126,6 +126,9 @@ digest() {
 	usage_error convert "$PHOTOS" -o out/p --labels 'regex:nogroup'
 	usage_error convert "$PHOTOS" -o out/p --reencode jpeg:0
 	usage_error convert "$PHOTOS" -o out/p --reencode png
+	usage_error convert "$PHOTOS" -o out/p --reencode jpeg-lossless:95
+	usage_error convert "$PHOTOS" -o out/p --jpeg-index mcus:0
+	usage_error convert "$PHOTOS" -o out/p --jpeg-index columns
 	usage_error convert "$PHOTOS" -o out/p --max-bad many
 	usage_error convert "$PHOTOS" -o out/p --stratify colour
 	usage_error convert "$PHOTOS" -o out/
@@ -168,6 +171,65 @@ digest() {
 	run_split 0 convert "$PHOTOS/coffee" -o out/p --reencode jpeg:90 --keys slim
 	run_split 0 count out --by image/format
 	same "$output" $'8\tjpeg\n8'
+}
+
+# The same pictures from every form of the records.
+same_pixels() {
+	for set in "$@"; do
+		for ops in 'central_crop:0.875 resize:32' 'random_resized_crop:24 hflip normalize'; do
+			tundish feed "$set" --ops "$ops" --epochs 2 --seed 7 --to hash 2>/dev/null
+		done >"$set.sums"
+		same "$(cat "$set.sums")" "$(cat "$1.sums")"
+	done
+}
+
+@test "--jpeg-index: other readers see the same, crops come out the same" {
+	tundish convert -q "$PHOTOS" -o plain/p --shards 2
+	tundish convert -q "$PHOTOS" -o rows/p --shards 2 --jpeg-index rows
+	tundish convert -q "$PHOTOS" -o four/p --shards 2 --jpeg-index mcus:4
+	tundish convert -q "$PHOTOS" -o rows1/p --shards 2 --jpeg-index rows -j 1
+	same "$(digest rows)" "$(digest rows1)"
+	same_pixels plain rows four
+	same "$(cat plain/features.json)" "$(cat rows/features.json)"
+	# baseline pictures have one, progressive ones and PNGs do not
+	run_split 0 inspect rows --json
+	holds "$output" '"image/jpeg_index"'
+	run_split 0 bench rows --ops 'random_resized_crop:24' --json
+	holds "$output" '"jpeg_index_refused": 0'
+}
+
+@test "a JPEG index of another picture is ignored and counted" {
+	tundish convert -q "$PHOTOS/coffee" -o rows/p --shards 1 --jpeg-index rows
+	tundish convert -q "$PHOTOS/coffee" -o plain/p --shards 1
+	mkdir wrong
+	python3 - "$BATS_TEST_DIRNAME/mkrecords.py" rows/p-train.tfrecord-00000-of-00001 >wrong/w.tfrecord <<'PY'
+import struct, sys
+exec(open(sys.argv[1]).read().replace("\nmain()\n", "\n"))
+data, at = open(sys.argv[2], "rb").read(), 0
+while at < len(data):
+    (n,) = struct.unpack_from("<Q", data, at)
+    record = bytearray(data[at + 12:at + 12 + n])
+    place = record.find(b"TDJ1")
+    if place >= 0:
+        record[place + 12] ^= 1  # its checksum of the picture
+    sys.stdout.buffer.write(frame(bytes(record)))
+    at += n + 16
+PY
+	run_split 0 count --verify wrong
+	same_pixels plain wrong
+	run_split 0 bench wrong --ops 'random_resized_crop:24' --json
+	refused=$(echo "$output" | grep -o '"jpeg_index_refused": [0-9]*' | head -n 1)
+	[ "${refused##* }" -gt 0 ]
+}
+
+@test "--reencode jpeg-lossless: another form of the same pixels" {
+	tundish convert -q "$PHOTOS" -o plain/p --shards 2
+	tundish convert -q "$PHOTOS" -o again/p --shards 2 --reencode jpeg-lossless
+	same_pixels plain again
+	! cmp -s plain/p-train.tfrecord-00000-of-00002 again/p-train.tfrecord-00000-of-00002
+	# and then with an index: restart markers need none
+	tundish convert -q "$PHOTOS" -o both/p --shards 2 --reencode jpeg-lossless:restart=rows --jpeg-index rows
+	same_pixels plain both
 }
 
 @test "bad items: kept apart, or the end, or allowed for" {
