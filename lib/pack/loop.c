@@ -532,10 +532,13 @@ static int try_compression(struct td_pack *p)
 	struct td_buf frames = { 0 }, packed = { 0 };
 	struct td_rng rng;
 	uint32_t adler;
-	td_rng_at(&rng, p->o->seed, 0, p->plan.n, TD_RNG_SAMPLE);
-	for (int i = 0; i < SAMPLE_RECORDS && frames.len < SAMPLE_BYTES; i++) {
+	/* one of each stretch: the same one twice would shrink well */
+	uint64_t n = p->plan.n, stretches = TD_MIN(n, (uint64_t)SAMPLE_RECORDS);
+	td_rng_at(&rng, p->o->seed, 0, n, TD_RNG_SAMPLE);
+	for (uint64_t i = 0; i < stretches && frames.len < SAMPLE_BYTES; i++) {
 		size_t before = frames.len;
-		uint32_t item = p->plan.order[td_rng_below(&rng, p->plan.n)];
+		uint64_t first = i * n / stretches, last = (i + 1) * n / stretches;
+		uint32_t item = p->plan.order[first + td_rng_below(&rng, last - first)];
 		if (p->make(p->ctx, item, 0, &frames, NULL) < 0)
 			frames.len = before;
 	}
