@@ -39,7 +39,7 @@ static void test_cases(void **state)
 	size_t bytes;
 
 	read_start(&r);
-	read_path(&r, shared_path("cases/23-int64-edges/a.tfrecord"));
+	read_path(&r, source_path("tests/golden/cases/23-int64-edges/a.tfrecord"));
 	f = find(&r.data[0], "v");
 	assert_ints(&f, 7, (const int64_t[]){ -1, 0, INT64_MIN, INT64_MAX, 2147483648, -2147483649,
 		9007199254740993 });
@@ -48,7 +48,7 @@ static void test_cases(void **state)
 	read_free(&r);
 
 	read_start(&r);
-	read_path(&r, shared_path("cases/18-empty-lists/a.tfrecord"));
+	read_path(&r, source_path("tests/golden/cases/18-empty-lists/a.tfrecord"));
 	assert_int_equal(r.n, 5);
 	assert_int_equal(find(&r.data[0], "label").count, 3);
 	assert_int_equal(find(&r.data[1], "label").kind, TUNDISH_INT64);
@@ -59,7 +59,7 @@ static void test_cases(void **state)
 	read_free(&r);
 
 	read_start(&r);
-	read_path(&r, shared_path("cases/19-several-bytes/a.tfrecord"));
+	read_path(&r, source_path("tests/golden/cases/19-several-bytes/a.tfrecord"));
 	f = find(&r.data[0], "tags");
 	assert_int_equal(f.count, 3);
 	assert_int_equal(tundish_feature_bytes(&f, 2, &data, &bytes), 1);
@@ -70,7 +70,7 @@ static void test_cases(void **state)
 	read_free(&r);
 
 	read_start(&r);
-	read_path(&r, shared_path("cases/26-odd-bytes-values/a.tfrecord"));
+	read_path(&r, source_path("tests/golden/cases/26-odd-bytes-values/a.tfrecord"));
 	size_t at = 0, n = 0, empty = 0;
 	while (tundish_example_next(r.data[1].data, r.data[1].len, &at, &f) == 1) {
 		n++;

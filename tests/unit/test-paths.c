@@ -174,7 +174,7 @@ static void test_index(void **state)
 	struct td_index index, again;
 	struct read r;
 	read_start(&r);
-	assert_int_equal(td_index_open(&index, shared_path("cases/16-stale-index/a.tfrecord"),
+	assert_int_equal(td_index_open(&index, source_path("tests/golden/cases/16-stale-index/a.tfrecord"),
 	    &r.o.listener, &r.e), 0);
 	assert_int_equal(index.n, 3);
 	assert_int_equal(index.from_sidecar, 0);
@@ -183,7 +183,7 @@ static void test_index(void **state)
 	read_free(&r);
 
 	char command[8192];
-	snprintf(command, sizeof command, "cp '%s' '%s'", shared_path("cases/16-stale-index/a.tfrecord"),
+	snprintf(command, sizeof command, "cp '%s' '%s'", source_path("tests/golden/cases/16-stale-index/a.tfrecord"),
 	    in_folder("good.tfrecord"));
 	assert_int_equal(system(command), 0);
 	write_index(&index, index.n);

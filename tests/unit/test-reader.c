@@ -182,10 +182,10 @@ static void test_cases(void **state)
 	for (size_t i = 0; i < TD_COUNT(cases); i++) {
 		char path[256];
 		struct read r;
-		snprintf(path, sizeof path, "cases/%s", cases[i].path);
+		snprintf(path, sizeof path, "tests/golden/cases/%s", cases[i].path);
 		read_start(&r);
 		r.o.crc = cases[i].crc;
-		read_path(&r, shared_path(path));
+		read_path(&r, source_path(path));
 		assert_string_equal(FAULTS(&r), cases[i].faults);
 		assert_int_equal(r.rc, 0);
 		assert_int_equal(r.n, cases[i].records);
@@ -323,7 +323,7 @@ static void test_fail(void **state)
 	struct read r;
 	read_start(&r);
 	r.o.on_error = TUNDISH_FAIL;
-	read_path(&r, shared_path("cases/03-payload-bitflip/flip.tfrecord"));
+	read_path(&r, source_path("tests/golden/cases/03-payload-bitflip/flip.tfrecord"));
 	assert_int_equal(r.n, 2);
 	assert_int_equal(r.rc, TUNDISH_E_CORRUPT);
 	assert_non_null(strstr(r.e.text, "flip.tfrecord: record 2 at byte 516: data checksum mismatch"));
@@ -331,7 +331,7 @@ static void test_fail(void **state)
 	read_free(&r);
 	read_start(&r);
 	r.o.on_error = TUNDISH_FAIL;
-	read_path(&r, shared_path("cases/05-not-a-tfrecord/picture.tfrecord"));
+	read_path(&r, source_path("tests/golden/cases/05-not-a-tfrecord/picture.tfrecord"));
 	assert_int_equal(r.rc, TUNDISH_E_CORRUPT);
 	read_free(&r);
 	read_start(&r);
