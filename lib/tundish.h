@@ -193,9 +193,10 @@ TUNDISH_API int tundish_reader_next(struct tundish_reader *reader, struct tundis
 
 /* Makes record `number` (from 0) the next one: 1, or 0 when there are fewer. It is
  * found by the file's index where one fits, else by walking over headers, from the
- * nearest place seen before; gzip files are entered at the member before it. Damage
- * on the way is not reported. Errors: CORRUPT when that record is damaged (the reader
- * then stands behind it), UNSUPPORTED for going back in a stream, IO, MEMORY. */
+ * nearest place seen before; gzip files are entered at the member before it that was
+ * seen, or that the tundish.json beside the file tells. Damage on the way is not
+ * reported. Errors: CORRUPT when that record is damaged (the reader then stands behind
+ * it), UNSUPPORTED for going back in a stream, IO, MEMORY. */
 TUNDISH_API int tundish_reader_seek(struct tundish_reader *reader, uint64_t number,
     struct tundish_error *ret_error);
 

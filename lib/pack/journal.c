@@ -95,6 +95,8 @@ int td_journal_shard(struct td_set *s, size_t i, struct tundish_error *e)
 		json_object_set_new(o, "classes", json_loads(shard->classes, 0, NULL));
 	if (shard->faults)
 		json_object_set_new(o, "faults", json_loads(shard->faults, 0, NULL));
+	if (shard->members)
+		json_object_set_new(o, "members", json_loads(shard->members, 0, NULL));
 	return add_object(s, o, e);
 }
 
@@ -262,11 +264,13 @@ static bool restore(struct td_set *s, size_t i, const json_t *line)
 	shard->crc = (uint32_t)crc;
 	if (ok) {
 		const json_t *classes = json_object_get(line, "classes"), *faults = json_object_get(line, "faults");
+		const json_t *members = json_object_get(line, "members");
 		shard->file = name;
 		shard->data.part = part;
 		shard->index.part = s->o.indexed ? index : NULL;
 		shard->classes = classes ? json_dumps(classes, JSON_COMPACT) : NULL;
 		shard->faults = faults ? json_dumps(faults, JSON_COMPACT) : NULL;
+		shard->members = members ? json_dumps(members, JSON_COMPACT) : NULL;
 		shard->whole = true;
 		name = part = NULL;
 		index = s->o.indexed ? NULL : index;

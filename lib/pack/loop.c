@@ -487,6 +487,7 @@ static int begin_set(struct td_pack *p, struct tundish_error *e)
 		.template = p->o->name_template,
 		.with_count = p->o->count_in_name,
 		.indexed = p->compression == TUNDISH_NONE,
+		.members = p->compression == TUNDISH_GZIP,
 		.resume = p->o->resume,
 		.identity = p->identity,
 	};

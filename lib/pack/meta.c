@@ -311,6 +311,8 @@ static bool shards_list(struct td_buf *out, const struct td_pack *p)
 		json_object_set_new(o, "payload_bytes", count(s->payload_bytes));
 		json_object_set_new(o, "bytes", count(s->bytes));
 		json_object_set_new(o, "crc32c", count(s->crc));
+		if (s->members)
+			json_object_set_new(o, "members", json_loads(s->members, 0, NULL));
 		ok = element(out, i == 0, o, s->classes);
 	}
 	return ok && td_buf_printf(out, "\n ],\n");

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,7 +123,7 @@ static int open_shard(struct td_set *s, size_t i, struct tundish_error *e)
 	if (s->current == i)
 		return 0;
 	s->current = i;
-	s->index_text.len = 0;
+	s->index_text.len = s->members_text.len = 0;
 	s->since_flush = 0;
 	return open_data(s, i, e);
 }
@@ -158,12 +159,22 @@ static int note_sizes(struct td_set *s, const struct td_set_shard *shard, const 
 	return 0;
 }
 
+/* The uncompressed frames before this one add up from payloads and records. */
+static bool note_member(struct td_set *s, const struct td_set_shard *shard)
+{
+	uint64_t frames = shard->payload_bytes + shard->records * TD_FRAME_EXTRA;
+	return td_buf_printf(&s->members_text, "%c[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]",
+	    s->members_text.len ? ',' : '[', shard->bytes, shard->records, frames);
+}
+
 int td_set_append(struct td_set *s, size_t i, const struct td_set_piece *piece, struct tundish_error *e)
 {
 	struct td_set_shard *shard = &s->shards[i];
 	int rc = open_shard(s, i, e);
 	if (rc == 0 && has_index(s))
 		rc = note_sizes(s, shard, piece, e);
+	if (rc == 0 && s->o.members && piece->records && !note_member(s, shard))
+		rc = td_err_memory(e);
 	if (rc == 0)
 		rc = td_outfile_write(&shard->data, piece->data, piece->bytes, e);
 	if (rc == 0 && s->index_text.len > 1 << 20)
@@ -178,6 +189,15 @@ int td_set_append(struct td_set *s, size_t i, const struct td_set_piece *piece, 
 	return 0;
 }
 
+static int keep_members(struct td_set *s, struct td_set_shard *shard, struct tundish_error *e)
+{
+	if (s->members_text.len == 0)
+		return 0;
+	if (td_buf_printf(&s->members_text, "]"))
+		shard->members = strdup((const char *)s->members_text.data);
+	return shard->members ? 0 : td_err_memory(e);
+}
+
 int td_set_end(struct td_set *s, size_t i, struct td_set_facts *facts, struct tundish_error *e)
 {
 	struct td_set_shard *shard = &s->shards[i];
@@ -188,6 +208,8 @@ int td_set_end(struct td_set *s, size_t i, struct td_set_facts *facts, struct tu
 	int rc = open_shard(s, i, e);
 	if (rc == 0)
 		rc = write_index(s, shard, e);
+	if (rc == 0)
+		rc = keep_members(s, shard, e);
 	if (rc == 0)
 		rc = td_outfile_sync(&shard->data, e);
 	if (rc == 0 && has_index(s))
@@ -403,6 +425,7 @@ static void close_shards(struct td_set *s, size_t kept)
 		free(shard->file);
 		free(shard->classes);
 		free(shard->faults);
+		free(shard->members);
 	}
 	free(s->shards);
 }
@@ -427,5 +450,6 @@ void td_set_close(struct td_set *s, bool keep)
 	free(s->made_folder);
 	free(s->journal_path);
 	td_buf_free(&s->index_text);
+	td_buf_free(&s->members_text);
 	*s = (struct td_set){ .journal = -1 };
 }

@@ -24,6 +24,7 @@ struct td_set_shard {
 	uint64_t bad;	/* items that were to go here */
 	char *classes;	/* JSON: [[CLASS,RECORDS],...] of those it holds; NULL without classes */
 	char *faults;	/* JSON: what was bad; NULL: nothing */
+	char *members;	/* JSON: [[OFFSET,RECORD,OFFSET OF ITS FRAME],...] of gzip members; NULL */
 	bool whole;
 };
 
@@ -36,6 +37,7 @@ struct td_set_options {
 	const char *template;
 	bool with_count;
 	bool indexed;	     /* write index/SHARD.idx: not compressed */
+	bool members;	     /* each piece with records is a gzip member */
 	bool resume;
 	const char *identity;/* JSON object: all that the bytes depend on */
 };
@@ -45,7 +47,7 @@ struct td_set {
 	struct td_set_shard *shards; /* as many as the plan has */
 	size_t n_resumed;	     /* these first ones are whole already */
 	size_t current;		     /* being written; n_shards when none is */
-	struct td_buf index_text;
+	struct td_buf index_text, members_text; /* of the current shard */
 	int journal;		     /* descriptor, -1 without one */
 	char *journal_path;
 	char *made_folder;	     /* made by this run: it goes again when all fails */

@@ -13,6 +13,7 @@
 #include "foreign.h"
 #include "frame.h"
 #include "input.h"
+#include "members.h"
 #include "unpack.h"
 
 #define CHUNK TD_WINDOW_MIN
@@ -22,13 +23,8 @@
  * keeps hostile files from costing a square of their size. */
 #define VAIN_BYTES ((uint64_t)256 << 20)
 #define VAIN_FACTOR 64
-
-/* A record where reading can start, so that others are near by. */
+/* Of an uncompressed file every so many records are places to go back to. */
 #define MARK_EVERY 1024
-struct mark {
-	uint64_t number, offset;
-	uint64_t raw; /* of a gzip member */
-};
 
 struct tundish_reader {
 	struct td_input in;
@@ -47,7 +43,7 @@ struct tundish_reader {
 	struct td_index index;	/* from a side-car, for random access */
 	bool refused;		/* no TFRecord file at all */
 	bool marking;		/* random access was asked for */
-	struct mark *marks;	/* in order */
+	struct td_mark *marks;	/* by number */
 	size_t n_marks, marks_cap;
 	struct tundish_error error; /* sticky */
 };
@@ -359,10 +355,10 @@ static void note_mark(struct tundish_reader *r)
 	if ((r->unpack ? !member : r->number % MARK_EVERY != 0) ||
 	    !td_grow(&r->marks, &r->marks_cap, r->n_marks, sizeof *r->marks))
 		return;
-	r->marks[r->n_marks++] = (struct mark){ r->number, offset(r), member ? member->raw : 0 };
+	r->marks[r->n_marks++] = (struct td_mark){ r->number, offset(r), member ? member->raw : 0 };
 }
 
-static void jump(struct tundish_reader *r, struct mark to)
+static void jump(struct tundish_reader *r, struct td_mark to)
 {
 	if (r->unpack) {
 		td_unpack_restart(r->unpack, (struct td_member){ to.raw, to.offset });
@@ -377,7 +373,7 @@ static void jump(struct tundish_reader *r, struct mark to)
 }
 
 /* The last place noted that is not behind a record. */
-static struct mark mark_before(const struct tundish_reader *r, uint64_t number)
+static struct td_mark mark_before(const struct tundish_reader *r, uint64_t number)
 {
 	size_t low = 0, high = r->n_marks;
 	while (low < high) {
@@ -387,7 +383,7 @@ static struct mark mark_before(const struct tundish_reader *r, uint64_t number)
 		else
 			high = middle;
 	}
-	return low ? r->marks[low - 1] : (struct mark){ 0 };
+	return low ? r->marks[low - 1] : (struct td_mark){ 0 };
 }
 
 /* Goes through frames up to a record, saying nothing of damage: 1 there, 0 not there. */
@@ -418,8 +414,14 @@ static int begin_marking(struct tundish_reader *r, struct tundish_error *e)
 	r->marking = true;
 	if (r->unpack)
 		td_unpack_note_members(r->unpack);
-	return seekable(r) && !r->in.memory ?
-		   TD_MIN(td_index_sidecar(&r->index, r->path, &r->o.listener, e), 0) : 0;
+	bool on_disk = r->in.size != TD_SIZE_UNKNOWN && !r->in.memory;
+	int rc = 0;
+	if (on_disk && r->compression == TUNDISH_GZIP)
+		rc = td_members_sidecar(&r->marks, &r->n_marks, r->path, &r->in, &r->o.listener, e);
+	else if (on_disk && !r->unpack)
+		rc = td_index_sidecar(&r->index, r->path, &r->o.listener, e);
+	r->marks_cap = r->n_marks;
+	return TD_MIN(rc, 0);
 }
 
 static int seek_record(struct tundish_reader *r, uint64_t number, struct tundish_error *e)
@@ -429,10 +431,10 @@ static int seek_record(struct tundish_reader *r, uint64_t number, struct tundish
 		return rc;
 	if (r->index.from_sidecar) {
 		if (number < r->index.n)
-			jump(r, (struct mark){ number, r->index.entries[number].offset, 0 });
+			jump(r, (struct td_mark){ number, r->index.entries[number].offset, 0 });
 		return number < r->index.n;
 	}
-	struct mark near = mark_before(r, number);
+	struct td_mark near = mark_before(r, number);
 	if (r->in.size == TD_SIZE_UNKNOWN && number < r->number)
 		return td_err(e, TUNDISH_E_UNSUPPORTED, "%s: a stream does not go back to record %"
 		    PRIu64, TD_ESC(r->path), number);

@@ -295,6 +295,16 @@ fail_midway() {
 	run_split 2 convert "$PHOTOS" -o out/p --shards 40 --resume
 }
 
+@test "51: --resume of a compressed set; tundish.json tells where its members start" {
+	run_split 0 convert "$PHOTOS" -o want/p --shards 40 --compress gzip
+	fail_midway out/p --compress gzip
+	run_split 0 convert "$PHOTOS" -o out/p --shards 40 --compress gzip --resume
+	holds "$stderr" "of 40 shards were whole"
+	same "$(digest out)" "$(digest want)"
+	output=$(cat out/tundish.json)
+	json 'all(s["members"] == [[0, 0, 0]] for s in j["shards"])'
+}
+
 @test "51: --resume refuses other options and other inputs, naming the difference" {
 	cp -r "$PHOTOS" in
 	chmod -R u+w in

@@ -7,6 +7,9 @@
 #include <unistd.h>
 
 #include "base/outfile.h"
+#include "base/rng.h"
+#include "record/frame.h"
+#include "record/members.h"
 #include "record/paths.h"
 #include "record/shardname.h"
 
@@ -210,6 +213,100 @@ static void test_index(void **state)
 	read_free(&r);
 }
 
+/* ---- gzip members in tundish.json ---- */
+
+enum { PACKED = 50, PACKED_BYTES = 70000 };
+
+/* Records that hold their number, in a GZIP shard of four members; the shard's name. */
+static const char *make_packed(void)
+{
+	static uint8_t data[PACKED_BYTES];
+	struct tundish_writer *w;
+	struct tundish_pack_options o;
+	struct tundish_pack_result *result;
+	struct td_rng rng;
+	const char *source = in_folder("plain.tfrecord");
+	td_rng_at(&rng, 1, 0, 0, TD_RNG_SAMPLE);
+	for (size_t i = 0; i < sizeof data; i++)
+		data[i] = (uint8_t)td_rng_below(&rng, 256);
+	assert_int_equal(tundish_writer_open(&w, source, TUNDISH_NONE, 0, NULL), 0);
+	for (int i = 0; i < PACKED; i++) {
+		data[0] = (uint8_t)i;
+		assert_int_equal(tundish_writer_append(w, data, sizeof data, NULL), 0);
+	}
+	assert_int_equal(tundish_writer_close(w, NULL), 0);
+	tundish_shard_options_init(&o);
+	o.sources = &source;
+	o.n_sources = 1;
+	o.output = in_folder("out/x");
+	o.shards = "1";
+	o.compression = TUNDISH_GZIP;
+	assert_int_equal(tundish_shard(&o, &result, NULL), 0);
+	tundish_pack_result_free(result);
+	return in_folder("out/x-train.tfrecord-00000-of-00001");
+}
+
+/* Puts other bytes of the same number into a file. */
+static void spoil(const char *path, long at, const char *bytes)
+{
+	FILE *f = fopen(path, "r+e");
+	assert_non_null(f);
+	assert_int_equal(fseek(f, at, SEEK_SET), 0);
+	assert_int_equal(fwrite(bytes, 1, strlen(bytes), f), strlen(bytes));
+	assert_int_equal(fclose(f), 0);
+}
+
+/* The first byte of record `number`, with what was told; -1: it is not there. */
+static int ask_record(const char *path, uint64_t number, struct read *r)
+{
+	struct tundish_reader *reader;
+	struct tundish_record record;
+	read_start(r);
+	assert_int_equal(tundish_reader_open(&reader, path, &r->o, &r->e), 0);
+	int rc = tundish_reader_seek(reader, number, &r->e);
+	int first = rc == 1 && tundish_reader_next(reader, &record, &r->e) == 1 ? record.data[0] : -1;
+	tundish_reader_close(reader);
+	return first;
+}
+
+static void test_members(void **state)
+{
+	(void)state;
+	char path[256];
+	struct td_input in;
+	struct td_mark *marks;
+	size_t n;
+	struct read r;
+	snprintf(path, sizeof path, "%s", make_packed());
+	assert_int_equal(td_input_open(&in, path, NULL), 0);
+	assert_int_equal(td_members_sidecar(&marks, &n, path, &in, NULL, NULL), 1);
+	assert_int_equal(n, 4);
+	assert_int_equal(marks[3].offset, marks[3].number * (PACKED_BYTES + TD_FRAME_EXTRA));
+	/* damage that a walk from the start would meet leaves the numbers behind it right */
+	spoil(path, (long)marks[1].raw + 100, "xxxxxxxx");
+	assert_int_equal(ask_record(path, 3, &r), 3);
+	read_free(&r);
+	for (uint64_t i = marks[2].number; i < PACKED; i += 5) {
+		assert_int_equal(ask_record(path, i, &r), i);
+		assert_string_equal(NOTICES(&r), "");
+		read_free(&r);
+	}
+	assert_int_equal(ask_record(path, PACKED, &r), -1);
+	read_free(&r);
+	/* no member where one should be, another size: said, and not believed */
+	spoil(path, (long)marks[3].raw, "zzz");
+	assert_int_equal(ask_record(path, 3, &r), 3);
+	assert_non_null(strstr(NOTICES(&r), "the members in tundish.json do not fit"));
+	read_free(&r);
+	spoil(path, (long)marks[3].raw, "\x1f\x8b\x08");
+	assert_int_equal(truncate(path, (off_t)in.size - 1), 0);
+	assert_int_equal(ask_record(path, 3, &r), 3);
+	assert_non_null(strstr(NOTICES(&r), "the members in tundish.json do not fit"));
+	read_free(&r);
+	td_input_close(&in);
+	free(marks);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -217,6 +314,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_sets, make_folder, remove_folder),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test_setup_teardown(test_index, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(test_members, make_folder, remove_folder),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Where the gzip members of a shard start, as the tundish.json beside it says. */
+#include "members.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/infile.h"
+#include "base/path.h"
+#include "base/rng.h"
+#include "base/talk.h"
+
+#define DRAWS 8
+#define METADATA_MAX ((uint64_t)1 << 30)
+
+static json_t *load(const char *path)
+{
+	char *folder = td_path_folder(path), *file = folder ? td_path_join(folder, "tundish.json") : NULL;
+	struct td_buf text = { 0 };
+	json_t *root = NULL;
+	if (file && td_read_file(&text, file, METADATA_MAX, NULL) == 0)
+		root = json_loadb((const char *)text.data, text.len, 0, NULL);
+	td_buf_free(&text);
+	free(file);
+	free(folder);
+	return root;
+}
+
+static const json_t *find_shard(const json_t *root, const char *path)
+{
+	const json_t *shard;
+	size_t i;
+	json_array_foreach(json_object_get(root, "shards"), i, shard) {
+		const char *name = json_string_value(json_object_get(shard, "file"));
+		if (name && strcmp(name, td_path_base(path)) == 0)
+			return shard;
+	}
+	return NULL;
+}
+
+/* [MEMBER'S OFFSET, RECORD, OFFSET OF ITS FRAME], each behind the one before; all begin at 0. */
+static bool parse_mark(const json_t *triple, const struct td_mark *before, uint64_t size,
+    struct td_mark *ret)
+{
+	uint64_t v[3];
+	for (size_t i = 0; i < 3; i++) {
+		const json_t *value = json_array_get(triple, i);
+		if (!json_is_integer(value) || json_integer_value(value) < 0)
+			return false;
+		v[i] = (uint64_t)json_integer_value(value);
+	}
+	*ret = (struct td_mark){ .raw = v[0], .number = v[1], .offset = v[2] };
+	if (!before)
+		return v[0] == 0 && v[1] == 0 && v[2] == 0;
+	return ret->raw < size && ret->raw > before->raw && ret->number > before->number &&
+	       ret->offset > before->offset;
+}
+
+static bool starts_member(struct td_input *in, const struct td_mark *mark)
+{
+	uint8_t start[3];
+	return td_input_read(in, mark->raw, start, sizeof start, NULL) == sizeof start &&
+	       memcmp(start, "\x1f\x8b\x08", sizeof start) == 0;
+}
+
+static bool marks_fit(struct td_input *in, const struct td_mark *marks, size_t n)
+{
+	struct td_rng rng;
+	td_rng_at(&rng, 0, 0, n, TD_RNG_SAMPLE);
+	bool fit = starts_member(in, marks) && starts_member(in, marks + n - 1);
+	for (int i = 0; fit && i < DRAWS; i++)
+		fit = starts_member(in, marks + td_rng_below(&rng, n));
+	return fit;
+}
+
+static int read_marks(struct td_mark **ret, size_t *ret_n, const json_t *list, struct td_input *in,
+    struct tundish_error *e)
+{
+	size_t n = json_array_size(list);
+	struct td_mark *marks = calloc(n, sizeof *marks);
+	if (!marks)
+		return td_err_memory(e);
+	bool fit = true;
+	for (size_t i = 0; fit && i < n; i++)
+		fit = parse_mark(json_array_get(list, i), i ? marks + i - 1 : NULL, in->size, marks + i);
+	if (!fit || !marks_fit(in, marks, n)) {
+		free(marks);
+		return 0;
+	}
+	*ret = marks;
+	*ret_n = n;
+	return 1;
+}
+
+int td_members_sidecar(struct td_mark **ret, size_t *ret_n, const char *path, struct td_input *in,
+    const struct tundish_listener *l, struct tundish_error *e)
+{
+	json_t *root = load(path);
+	const json_t *shard = find_shard(root, path), *list = json_object_get(shard, "members");
+	const json_t *bytes = json_object_get(shard, "bytes");
+	int rc = 0;
+	if (json_array_size(list) > 0) {
+		if (json_is_integer(bytes) && (uint64_t)json_integer_value(bytes) == in->size)
+			rc = read_marks(ret, ret_n, list, in, e);
+		if (rc == 0)
+			td_notice(l, "the members in tundish.json do not fit %s; they are ignored", TD_ESC(path));
+	}
+	json_decref(root);
+	return rc;
+}
