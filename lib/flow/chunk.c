@@ -24,12 +24,27 @@ struct td_note *td_note_new(int code, struct td_place at, bool fatal, const char
 
 struct td_place td_item_place(const struct td_records *set, const struct td_item *item)
 {
+	if (set->raw)
+		return TD_PLACE(set->files.paths[item->spot.file]);
 	return (struct td_place){
 		.path = set->files.paths[item->spot.file],
 		.record = (int64_t)item->spot.number,
 		.line = -1,
 		.offset = (int64_t)item->spot.entry.offset,
 	};
+}
+
+uint64_t td_item_read_bytes(const struct td_records *set, const struct td_item *item)
+{
+	return item->kept || item->spot.entry.bytes > set->max_bytes ? 0 : item->spot.entry.bytes;
+}
+
+static int check_size(const struct td_records *set, uint64_t bytes, struct tundish_error *e)
+{
+	if (bytes <= set->max_bytes)
+		return 0;
+	return td_err(e, TUNDISH_E_LIMIT, "%llu bytes are over the limit of %llu",
+	    (unsigned long long)bytes, (unsigned long long)set->max_bytes);
 }
 
 /* Reads `bytes` at `offset`; fewer arrive only at the end of the file. */
@@ -53,12 +68,26 @@ static int read_at(int fd, uint8_t *out, uint64_t bytes, uint64_t offset, uint64
 	return 0;
 }
 
+/* Where the payload lies in what was read of an entry. */
+static uint64_t head_of(const struct td_records *set)
+{
+	return set->raw ? 0 : TD_FRAME_HEADER;
+}
+
+static uint64_t payload_of(const struct td_records *set, const struct td_spot *spot)
+{
+	return spot->entry.bytes - (set->raw ? 0 : TD_FRAME_EXTRA);
+}
+
 /* Is it the whole record that the index speaks of? Reason only. */
-static int check_frame(const uint8_t *frame, uint64_t got, uint64_t bytes, struct tundish_error *e)
+static int check_frame(const struct td_records *set, const uint8_t *frame, uint64_t got,
+    uint64_t bytes, struct tundish_error *e)
 {
 	if (got < bytes)
 		return td_err(e, TUNDISH_E_TRUNCATED, "the file ends early (%llu of %llu bytes)",
 		    (unsigned long long)got, (unsigned long long)bytes);
+	if (set->raw)
+		return 0;
 	if (!td_frame_length_ok(frame))
 		return td_err(e, TUNDISH_E_CORRUPT, "length checksum mismatch");
 	uint64_t length = td_le64(frame);
@@ -91,7 +120,7 @@ static void read_run(struct td_chunk *chunk, unsigned first, unsigned n, uint8_t
 		const uint8_t *frame = out + skipped;
 		int one = rc;
 		if (one == 0)
-			one = check_frame(frame, got > skipped ? got - skipped : 0,
+			one = check_frame(set, frame, got > skipped ? got - skipped : 0,
 			    item->spot.entry.bytes, &e);
 		if (one < 0) {
 			/* what the system refuses is no fault of the record */
@@ -102,8 +131,8 @@ static void read_run(struct td_chunk *chunk, unsigned first, unsigned n, uint8_t
 			item->data = NULL;
 			continue;
 		}
-		item->data = frame + TD_FRAME_HEADER;
-		item->bytes = item->spot.entry.bytes - TD_FRAME_EXTRA;
+		item->data = frame + head_of(set);
+		item->bytes = payload_of(set, &item->spot);
 	}
 }
 
@@ -117,16 +146,24 @@ int td_chunk_read(struct td_chunk *chunk, const struct td_records *set, struct t
 {
 	uint64_t bytes = 0;
 	for (unsigned i = 0; i < chunk->n; i++)
-		bytes += chunk->items[i].kept ? 0 : chunk->items[i].spot.entry.bytes;
+		bytes += td_item_read_bytes(set, &chunk->items[i]);
 	if (!td_buf_fit(&chunk->buf, bytes))
 		return td_err_memory(e);
 	uint8_t *out = chunk->buf.data;
 	for (unsigned i = 0, n; i < chunk->n; i += n) {
-		uint64_t run = chunk->items[i].spot.entry.bytes;
+		struct td_item *item = &chunk->items[i];
+		uint64_t run = td_item_read_bytes(set, item);
+		struct tundish_error size;
 		n = 1;
-		if (chunk->items[i].kept)
+		if (item->kept)
 			continue;
-		for (; i + n < chunk->n && !chunk->items[i + n].kept &&
+		int rc = check_size(set, item->spot.entry.bytes, &size);
+		if (rc < 0) {
+			item->note = td_note_new(rc, td_item_place(set, item), false, size.text);
+			item->lost = !item->note;
+			continue;
+		}
+		for (; i + n < chunk->n && td_item_read_bytes(set, &chunk->items[i + n]) &&
 		     behind(&chunk->items[i + n - 1].spot, &chunk->items[i + n].spot);
 		     n++)
 			run += chunk->items[i + n].spot.entry.bytes;
@@ -140,7 +177,9 @@ int td_record_read(struct td_buf *buf, const struct td_records *set, struct td_f
     const struct td_spot *spot, const uint8_t **ret_data, uint64_t *ret_bytes,
     struct tundish_error *e)
 {
-	int fd, rc = td_buf_fit(buf, spot->entry.bytes) ? 0 : td_err_memory(e);
+	int fd, rc = check_size(set, spot->entry.bytes, e);
+	if (rc == 0 && !td_buf_fit(buf, spot->entry.bytes))
+		rc = td_err_memory(e);
 	uint64_t got = 0;
 	if (rc == 0)
 		rc = td_files_get(files, spot->file, &fd, e);
@@ -150,10 +189,10 @@ int td_record_read(struct td_buf *buf, const struct td_records *set, struct td_f
 	    set->files.paths[spot->file], e);
 	td_files_put(files, spot->file);
 	if (rc == 0)
-		rc = check_frame(buf->data, got, spot->entry.bytes, e);
+		rc = check_frame(set, buf->data, got, spot->entry.bytes, e);
 	if (rc == 0) {
-		*ret_data = buf->data + TD_FRAME_HEADER;
-		*ret_bytes = spot->entry.bytes - TD_FRAME_EXTRA;
+		*ret_data = buf->data + head_of(set);
+		*ret_bytes = payload_of(set, spot);
 	}
 	return rc;
 }

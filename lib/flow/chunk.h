@@ -47,6 +47,9 @@ struct td_chunk {
 
 struct td_place td_item_place(const struct td_records *set, const struct td_item *item);
 
+/* What is to be read of an item: nothing when it is kept already, or too large. */
+uint64_t td_item_read_bytes(const struct td_records *set, const struct td_item *item);
+
 /* Reads and checks the records of a chunk; neighbours in a file by one read. What is
  * wrong with an item is its note. MEMORY is the only error. */
 int td_chunk_read(struct td_chunk *chunk, const struct td_records *set, struct td_files *files,

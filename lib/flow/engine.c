@@ -171,7 +171,7 @@ static void claim(struct tundish_flow *f, struct td_chunk *c)
 			td_engine_fail(f, td_err_memory(&f->error), &f->error);
 			return;
 		}
-		uint64_t bytes = item.kept ? 0 : item.spot.entry.bytes;
+		uint64_t bytes = td_item_read_bytes(&f->set, &item);
 		if (c->n > 0 && c->bytes + bytes > f->chunk_keep)
 			return;
 		if (!td_ledger_try(&f->ledger, bytes)) {

@@ -141,7 +141,10 @@ static int take_asked(struct td_keys *keys, const struct td_keys *asked, struct 
 int td_probe(struct tundish_flow *f, const struct td_keys *asked, struct tundish_error *e)
 {
 	struct td_recipe *r = &f->recipe;
-	int rc = f->set.stream ? peek_stream(f, asked, e) : find_keys(f, asked, e);
+	static const struct td_keys picture = { "picture", NULL };
+	r->raw = f->set.raw;
+	asked = r->raw ? &picture : asked;
+	int rc = f->set.stream ? peek_stream(f, asked, e) : r->raw ? 0 : find_keys(f, asked, e);
 	if (rc == 0)
 		rc = take_asked(&r->keys, asked, e);
 	if (rc < 0)

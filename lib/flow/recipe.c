@@ -59,6 +59,10 @@ static int parse(const struct td_recipe *r, const void *record, size_t bytes, st
     struct tundish_error *e)
 {
 	struct td_sample s;
+	if (r->raw) {
+		*ret = (struct found){ .file = record, .file_bytes = bytes };
+		return 0;
+	}
 	if (td_sample_find(&s, &r->keys, record, bytes) < 0)
 		return td_err(e, TUNDISH_E_CORRUPT, "not an Example");
 	int rc = 0;
@@ -197,7 +201,7 @@ int td_recipe_make(const struct td_recipe *r, struct td_desk *desk, const void *
 	uint64_t start = td_now_ns();
 	int rc = parse(r, record, bytes, &found, e);
 	*ret_differs = false;
-	if (rc == 0)
+	if (rc == 0 && !r->raw)
 		*ret_label = found.label;
 	if (rc < 0 || !r->keys.image)
 		return rc;

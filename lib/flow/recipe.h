@@ -11,6 +11,7 @@
 struct td_recipe {
 	struct td_chain chain;
 	struct td_keys keys;	/* the names that this set uses; NULL: it has none of it */
+	bool raw;		/* records are pictures and nothing else; the caller knows labels */
 	uint64_t seed, max_pixels;
 	struct td_cache *cache;	/* or NULL */
 	unsigned cut;		/* operations before it do not draw, and are done once */

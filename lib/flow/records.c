@@ -9,6 +9,9 @@
 #include "base/err.h"
 #include "base/held.h"
 #include "base/pool.h"
+#include "record/frame.h"
+#include "source/list.h"
+#include "source/picture.h"
 
 /* Listing is an ordered loop over files, so that faults come in the order of the files. */
 struct listing {
@@ -135,13 +138,93 @@ static int find(struct td_records *set, const struct tundish_flow_options *optio
 	return rc;
 }
 
+/* One item of the listing as a file with one record. */
+static int add_picture(struct td_records *set, const struct td_listing *l, const struct td_item *item,
+    struct td_buf *path)
+{
+	size_t i = set->files.n;
+	if (!td_item_path(path, l, item) || !(set->files.paths[i] = strdup((char *)path->data)))
+		return TUNDISH_E_MEMORY;
+	set->files.n++;
+	struct td_index_entry *entry = malloc(sizeof *entry);
+	if (!entry)
+		return TUNDISH_E_MEMORY;
+	*entry = (struct td_index_entry){ 0, item->bytes };
+	set->indexes[i] = (struct td_index){ .entries = entry, .n = 1 };
+	set->first[i + 1] = i + 1;
+	set->bytes += item->bytes;
+	if (set->labels)
+		set->labels[i] = item->class < 0 ? -1 : l->classes.list[item->class].label;
+	return 0;
+}
+
+static int add_pictures(struct td_records *set, const struct td_listing *l, struct tundish_error *e)
+{
+	struct td_buf path = { 0 };
+	int rc = 0;
+	set->files.paths = calloc(l->n, sizeof *set->files.paths);
+	set->indexes = calloc(l->n, sizeof *set->indexes);
+	set->first = calloc(l->n + 1, sizeof *set->first);
+	set->labels = l->classes.n ? calloc(l->n, sizeof *set->labels) : NULL;
+	if (!set->files.paths || !set->indexes || !set->first || (l->classes.n && !set->labels))
+		rc = TUNDISH_E_MEMORY;
+	for (size_t i = 0; i < l->n && rc == 0; i++) {
+		if (td_formats[l->items[i].format] == &td_format_picture)
+			rc = add_picture(set, l, &l->items[i], &path);
+	}
+	td_buf_free(&path);
+	return rc < 0 ? td_err_memory(e) : 0;
+}
+
+/* Class folders of pictures, read in place. */
+static int list_pictures(struct td_records *set, const struct tundish_flow_options *options,
+    struct tundish_error *e)
+{
+	const struct td_list_options o = {
+		.sources = options->paths,
+		.n_sources = options->n_paths,
+		.threads = td_threads(options->threads),
+		.listener = &options->listener,
+	};
+	struct td_bad bad = {
+		.listener = &options->listener,
+		.on_error = options->on_error == TUNDISH_FAIL ? TUNDISH_FAIL : TUNDISH_SKIP,
+		.limit = UINT64_MAX,
+	};
+	struct td_listing l = { 0 };
+	int rc = td_list(&l, &o, &bad, e);
+	set->faults += bad.count;
+	td_bad_free(&bad);
+	if (rc == 0) {
+		set->raw = true;
+		rc = add_pictures(set, &l, e);
+		td_listing_free(&l);
+	}
+	return rc;
+}
+
+static bool all_folders(const struct tundish_flow_options *options)
+{
+	struct stat st;
+	for (size_t i = 0; i < options->n_paths; i++) {
+		if (stat(options->paths[i], &st) < 0 || !S_ISDIR(st.st_mode))
+			return false;
+	}
+	return true;
+}
+
 int td_records_open(struct td_records *ret, const struct tundish_flow_options *options,
     struct tundish_error *e)
 {
 	struct td_records set = { .skip = options->skip, .limit = options->limit };
+	set.max_bytes = options->max_record_bytes;
+	if (td_add_overflow(set.max_bytes, (uint64_t)TD_FRAME_EXTRA, &set.max_bytes))
+		set.max_bytes = UINT64_MAX;
 	int rc = find(&set, options, e);
 	if (rc == 0)
 		rc = list(&set, options, e);
+	else if (rc == TUNDISH_E_EMPTY && all_folders(options))
+		rc = list_pictures(&set, options, e);
 	if (rc == 0 && !set.stream) {
 		uint64_t all = set.first[set.files.n];
 		set.records = all > set.skip ? all - set.skip : 0;
@@ -181,6 +264,7 @@ void td_records_close(struct td_records *set)
 		td_index_free(&set->indexes[i]);
 	free(set->indexes);
 	free(set->first);
+	free(set->labels);
 	td_paths_free(&set->files);
 	*set = (struct td_records){ 0 };
 }

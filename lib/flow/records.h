@@ -12,8 +12,11 @@ struct td_records {
 	uint64_t *first;	  /* number of each file's first record, and of all at the end */
 	uint64_t records;	  /* after skip and limit; 0 while not known (stream) */
 	uint64_t skip, limit;
+	uint64_t max_bytes;	  /* a larger frame is not read */
 	uint64_t bytes;		  /* of all frames */
 	uint64_t faults;	  /* damage met while listing */
+	bool raw;		  /* pictures in class folders: each file is one, without a frame */
+	int64_t *labels;	  /* of raw files; NULL: there are none */
 	bool stream; /* a pipe or compressed data in it: can only be read in order */
 };
 
@@ -24,7 +27,8 @@ struct td_spot {
 	struct td_index_entry entry;
 };
 
-/* Lists the records. With TUNDISH_FAIL the first damage in order is an error.
+/* Lists the records; or, where the paths are folders without record files but with folders
+ * of pictures, those. With TUNDISH_FAIL the first damage in order is an error.
  * Errors: those of td_paths_find(), EMPTY, CORRUPT, TRUNCATED. */
 int td_records_open(struct td_records *ret, const struct tundish_flow_options *options,
     struct tundish_error *e);

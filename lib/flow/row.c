@@ -14,6 +14,14 @@ static uint8_t *row_of(const struct tundish_flow *f, const struct td_item *item)
 	return f->has_images ? item->slot->images + item->row * f->recipe.row_bytes : NULL;
 }
 
+/* For raw files the label is known beforehand. */
+static void set_label(const struct tundish_flow *f, const struct td_item *item,
+    const struct td_spot *spot)
+{
+	if (f->set.raw)
+		item->slot->labels[item->row] = f->set.labels ? f->set.labels[spot->file] : -1;
+}
+
 static void make_blank(const struct tundish_flow *f, const struct td_item *item)
 {
 	if (f->has_images)
@@ -39,6 +47,7 @@ static void stand_in(struct tundish_flow *f, struct td_hand *hand, const struct 
 		struct td_spot spot = td_records_spot(&f->set, record);
 		if (td_record_read(&hand->spare, &f->set, f->files, &spot, &data, &bytes, NULL) < 0)
 			continue;
+		set_label(f, item, &spot);
 		int rc = td_recipe_make(&f->recipe, &hand->desk, data, bytes, TD_NO_RECORD, item->epoch,
 		    item->position, row_of(f, item), &item->slot->labels[item->row], &differs, NULL);
 		if (rc == 0) {
@@ -88,6 +97,7 @@ static int make(struct tundish_flow *f, struct td_hand *hand, const struct td_it
 		    item->position, out, label, ret_differs, e);
 	if (f->cache.kind == TD_CACHE_RAW && !kept)
 		keep_raw(f, item);
+	set_label(f, item, &item->spot);
 	return td_recipe_make(&f->recipe, &hand->desk, kept ? kept->data : item->data,
 	    kept ? kept->bytes : item->bytes, item->record, item->epoch, item->position, out, label,
 	    ret_differs, e);

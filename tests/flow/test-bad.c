@@ -245,6 +245,21 @@ static void test_damage(void **state)
 	td_buf_free(&r.faults);
 }
 
+/* Records over the limit are not read. */
+static void test_limit(void **state)
+{
+	(void)state;
+	static struct run r;
+	run_init(&r, write_set("limit", 12, 1, true, NULL), "resize:8");
+	r.o.max_record_bytes = 1600;
+	run_flow(&r);
+	assert_int_equal(r.rc, 0);
+	assert_in_range(r.samples, 1, 11);
+	assert_int_equal(r.samples + r.stats.bad, 12);
+	assert_line(&r, " bytes are over the limit of 1616\n");
+	td_buf_free(&r.faults);
+}
+
 /* A file that goes away while it is used is no fault of its records. */
 static void test_vanishing(void **state)
 {
@@ -358,6 +373,7 @@ int main(void)
 		cmocka_unit_test(test_all_bad),
 		cmocka_unit_test(test_sizes_differ),
 		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_vanishing),
 		cmocka_unit_test(test_wrong_options),
 		cmocka_unit_test(test_labels),

@@ -4,6 +4,8 @@
 
 #include <dirent.h>
 
+#include "base/outfile.h"
+
 static const char *small_set, *jpeg_set;
 
 static int setup(void **state)
@@ -231,6 +233,50 @@ static void test_streams(void **state)
 	td_buf_free(&plain.faults);
 }
 
+/* Class folders of pictures, read in place, give what records of them give. */
+static void test_pictures(void **state)
+{
+	(void)state;
+	static struct run records, r;
+	const char *folder = in_scratch("pictures");
+	struct td_buf file = { 0 };
+	char path[256];
+	assert_int_equal(mkdir(folder, 0755), 0);
+	for (unsigned id = 0; id < 41; id++) {
+		/* a class for each, named so that bytewise order is that of the numbers */
+		snprintf(path, sizeof path, "%s/c%02u", folder, id);
+		assert_int_equal(mkdir(path, 0755), 0);
+		snprintf(path, sizeof path, "%s/c%02u/a.jpg", folder, id);
+		add_picture(&file, id, true);
+		assert_int_equal(td_write_file(path, file.data, file.len, NULL), 0);
+	}
+	td_buf_free(&file);
+	run_init(&records, jpeg_set, "random_resized_crop:16 hflip");
+	records.o.shuffle = "full";
+	records.o.batch = 5;
+	run_flow(&records);
+	for (unsigned threads = 1; threads < 9; threads += 3) {
+		run_init(&r, folder, "random_resized_crop:16 hflip");
+		r.o.shuffle = "full";
+		r.o.batch = 5;
+		r.o.threads = threads;
+		r.o.cache = threads == 4 ? "memory" : NULL;
+		run_flow(&r);
+		assert_int_equal(r.rc, 0);
+		assert_string_equal(r.digest, records.digest);
+		td_buf_free(&r.faults);
+	}
+	/* one that is no picture is named by its path */
+	snprintf(path, sizeof path, "%s/c07/a.jpg", folder);
+	assert_int_equal(td_write_file(path, "none", 4, NULL), 0);
+	run_init(&r, folder, "resize:8");
+	run_flow(&r);
+	assert_int_equal(r.samples, 40);
+	assert_string_equal(FAULTS(&r), "a.jpg: no known picture format\n");
+	td_buf_free(&r.faults);
+	td_buf_free(&records.faults);
+}
+
 static unsigned open_files(void)
 {
 	unsigned n = 0;
@@ -384,6 +430,7 @@ int main(void)
 		cmocka_unit_test(test_skip_limit),
 		cmocka_unit_test(test_few_records),
 		cmocka_unit_test(test_streams),
+		cmocka_unit_test(test_pictures),
 		cmocka_unit_test(test_early_close),
 		cmocka_unit_test(test_slow_consumer),
 		cmocka_unit_test(test_holding),
