@@ -337,6 +337,8 @@ fail_midway() {
 		[ ! -e out/tundish.json ] || break
 	done
 	[ -e out/tundish.json ] || run_split 1 convert in -o out/p --shards 50 --resume
+	# killed behind the last rename, only the journal is left
+	rm -f out/.p.journal
 	same "$(digest out)" "$(digest want)"
 }
 
