@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/codec.h"
 #include "base/err.h"
 #include "cmds.h"
 #include "out.h"
@@ -98,7 +99,7 @@ static json_t *files_json(const struct tundish_count *count)
 		out_set_count(o, "records", f->records);
 		out_set_count(o, "faults", f->faults);
 		out_set_count(o, "bytes", f->bytes);
-		out_set_text(o, "compression", out_compression(f->compression));
+		out_set_text(o, "compression", td_compression_name(f->compression));
 		out_set_text(o, "source", f->source);
 		json_array_append_new(list, o);
 	}

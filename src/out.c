@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/err.h"
-#include "base/utf8.h"
+#include "base/json.h"
 
 /* The program cannot go on without the memory for its own output. */
 static void *must(void *p)
@@ -41,20 +40,13 @@ void out_set_count(json_t *object, const char *key, uint64_t n)
 	out_set(object, key, json_integer((json_int_t)n));
 }
 
-/* All of it, however long. The caller frees. */
-static char *escaped_copy(const char *text)
-{
-	size_t n = strlen(text);
-	char *out = must(malloc(4 * n + 8));
-	td_escape(out, 4 * n + 8, text, n);
-	return out;
-}
-
 void out_escaped(const char *text)
 {
-	char *escaped = escaped_copy(text);
-	fputs(escaped, stdout);
-	free(escaped);
+	struct td_buf escaped = { 0 };
+	if (!td_buf_escape(&escaped, text, strlen(text)))
+		must(NULL);
+	fwrite(escaped.data, 1, escaped.len, stdout);
+	td_buf_free(&escaped);
 }
 
 void out_lines(const char *text)
@@ -65,26 +57,9 @@ void out_lines(const char *text)
 		putchar('\n');
 }
 
-json_t *out_text(const char *text)
-{
-	size_t n = strlen(text);
-	if (td_utf8_valid(text, n))
-		return must(json_stringn(text, n));
-	char *escaped = escaped_copy(text);
-	json_t *value = json_string(escaped);
-	free(escaped);
-	return must(value);
-}
-
 void out_set_text(json_t *object, const char *key, const char *text)
 {
-	out_set(object, key, out_text(text));
-}
-
-const char *out_compression(int compression)
-{
-	static const char *const names[] = { "none", "gzip", "zlib", "snappy" };
-	return compression >= 0 && compression < (int)TD_COUNT(names) ? names[compression] : "unknown";
+	out_set(object, key, td_json_text(text, strlen(text)));
 }
 
 void out_json(json_t *value)

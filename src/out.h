@@ -15,9 +15,6 @@ void out_set(json_t *object, const char *key, json_t *value);
 void out_set_count(json_t *object, const char *key, uint64_t n);
 /* Text as it is where that is UTF-8, else escaped (\xe9). */
 void out_set_text(json_t *object, const char *key, const char *text);
-json_t *out_text(const char *text);
-/* "none", "gzip", ...: the name of an enum tundish_compression. */
-const char *out_compression(int compression);
 /* Writes text that may or may not end with a newline, and then one. */
 void out_lines(const char *text);
 /* Writes a path or another odd text to stdout, control characters escaped. */

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "err.h"
+
 static bool grow_to(struct td_buf *b, size_t cap, size_t keep)
 {
 	if (cap > SIZE_MAX / 2)
@@ -60,6 +62,16 @@ bool td_buf_printf(struct td_buf *b, const char *fmt, ...)
 	vsnprintf((char *)b->data + b->len, (size_t)n + 1, fmt, args);
 	va_end(args);
 	b->len += (size_t)n;
+	return true;
+}
+
+bool td_buf_escape(struct td_buf *b, const void *text, size_t bytes)
+{
+	size_t room;
+	if (td_mul_overflow(bytes, (size_t)4, &room) || !td_buf_reserve(b, room + 1))
+		return false;
+	char *out = (char *)b->data + b->len;
+	b->len += strlen(td_escape(out, room + 1, text, bytes));
 	return true;
 }
 

@@ -19,6 +19,8 @@ bool td_buf_fit(struct td_buf *b, size_t bytes) td_must_check;
 bool td_buf_add(struct td_buf *b, const void *data, size_t bytes) td_must_check;
 /* Appends text; b->data then ends with a NUL that len does not count. */
 bool td_buf_printf(struct td_buf *b, const char *fmt, ...) td_printf_like(2, 3) td_must_check;
+/* The same with text that is escaped as td_escape() does, all of it. */
+bool td_buf_escape(struct td_buf *b, const void *text, size_t bytes) td_must_check;
 void td_buf_free(struct td_buf *b);
 
 /* Array growth: makes *items (of item_bytes each) hold n + 1. */

@@ -1,27 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The files beside the shards: what TFDS reads, and tundish.json. */
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/codec.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "base/path.h"
 #include "base/utf8.h"
 #include "pack.h"
 
 #define PY "tensorflow_datasets.core.features."
 
-/* Text that JSON can hold, whatever bytes it has. */
 static json_t *text(const char *s)
 {
-	if (td_utf8_valid(s, strlen(s)))
-		return json_string(s);
-	size_t n = 4 * strlen(s) + 1;
-	char *out = malloc(n);
-	json_t *value = out ? json_string(td_escape(out, n, s, (size_t)-1)) : NULL;
-	free(out);
-	return value;
+	return td_json_text(s, strlen(s));
 }
 
 static json_t *count(uint64_t n)
@@ -171,10 +165,8 @@ static int write_names(struct td_pack *p, const char *name, struct tundish_error
 	for (int64_t i = 0; ok && p->classes.n && i < p->classes.list[0].label; i++)
 		ok = td_buf_printf(&out, "%" PRId64 "\n", i);
 	for (size_t i = 0; ok && i < p->classes.n; i++) {
-		size_t n = 4 * strlen(p->classes.list[i].name) + 1;
-		char *line = malloc(n);
-		ok = line && td_buf_printf(&out, "%s\n", td_escape(line, n, p->classes.list[i].name, (size_t)-1));
-		free(line);
+		const char *class = p->classes.list[i].name;
+		ok = td_buf_escape(&out, class, strlen(class)) && td_buf_printf(&out, "\n");
 	}
 	int rc = ok ? td_set_meta(&p->set, name, out.data, out.len, e) : td_err_memory(e);
 	td_buf_free(&out);
@@ -219,7 +211,6 @@ static void set_labels(json_t *o, const char *labels)
 
 static json_t *options_json(const struct td_pack *p)
 {
-	static const char *const compressions[] = { "none", "gzip", "zlib", "snappy" };
 	static const char *const checks[] = { "header", "structure", "decode" };
 	const struct tundish_pack_options *d = p->o;
 	json_t *o = json_object();
@@ -251,7 +242,7 @@ static json_t *options_json(const struct td_pack *p)
 	set_option(o, "name_template", d->name_template);
 	json_object_set_new(o, "count_in_name", json_boolean(d->count_in_name));
 	json_object_set_new(o, "shuffle", json_boolean(d->shuffle));
-	set_option(o, "compression", compressions[p->compression]);
+	set_option(o, "compression", td_compression_name(p->compression));
 	if (d->level)
 		json_object_set_new(o, "level", json_integer(d->level));
 	if (d->skip)

@@ -5,18 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/codec.h"
 #include "base/err.h"
 #include "survey.h"
 
 #define PER_FILE_CELLS 1000000 /* a larger table of classes and files is left out */
-
-static const char *const compressions[] = { "none", "gzip", "zlib", "snappy" };
-
-static const char *compression_name(int compression)
-{
-	bool known = compression > 0 && compression < (int)TD_COUNT(compressions);
-	return compressions[known ? compression : 0];
-}
 
 static json_t *files(struct td_json *j, const struct tundish_survey *s)
 {
@@ -28,7 +21,7 @@ static json_t *files(struct td_json *j, const struct tundish_survey *s)
 		td_json_int(j, o, "records", f->records);
 		td_json_int(j, o, "faults", f->faults);
 		td_json_int(j, o, "bytes", f->bytes);
-		td_json_string(j, o, "compression", compression_name(f->compression));
+		td_json_string(j, o, "compression", td_compression_name(f->compression));
 		td_json_add(j, list, o);
 	}
 	return list;

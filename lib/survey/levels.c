@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/json.h"
 #include "base/outfile.h"
-#include "json.h"
 
 #define SCALE 255.0
 

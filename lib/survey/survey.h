@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The findings of an inspection, between the rooms that make them and that tell them. */
 #pragma once
+#include "base/json.h"
 #include "facts.h"
-#include "json.h"
 #include "scan.h"
 #include "source/classes.h"
 

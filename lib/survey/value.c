@@ -31,12 +31,8 @@ bool td_text_float(struct td_buf *out, float v)
 bool td_text_bytes(struct td_buf *out, const void *data, size_t bytes, size_t max_bytes)
 {
 	size_t n = TD_MIN(bytes, max_bytes);
-	if (!td_buf_reserve(out, n * 4 + 8))
-		return false;
-	char *at = (char *)out->data + out->len;
-	td_escape(at, n * 4 + 8, data ? data : "", n);
-	out->len += strlen(at);
-	return n == bytes || td_buf_printf(out, "... (%zu bytes)", bytes);
+	return td_buf_escape(out, data, n) &&
+	    (n == bytes || td_buf_printf(out, "... (%zu bytes)", bytes));
 }
 
 static bool text_value(struct td_buf *out, const struct tundish_feature *f, uint64_t i)

@@ -38,6 +38,12 @@ static void test_escape(void **state)
 	char small[8];
 	assert_string_equal(td_escape(small, sizeof small, "abcdefghij", 10), "abcd...");
 	assert_string_equal(td_escape(small, sizeof small, "abcd", 4), "abcd");
+	/* all of it, and NUL as well */
+	struct td_buf whole = { 0 };
+	assert_true(td_buf_escape(&whole, "\xff\xff\0a", 4) && td_buf_escape(&whole, "\xff", 1));
+	assert_int_equal(whole.len, 17);
+	assert_string_equal(whole.data, "\\xff\\xff\\x00a\\xff");
+	td_buf_free(&whole);
 }
 
 struct count {

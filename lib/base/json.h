@@ -3,7 +3,7 @@
 #pragma once
 #include <jansson.h>
 
-#include "base/buf.h"
+#include "buf.h"
 
 struct td_json {
 	bool lost;

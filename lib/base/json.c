@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/err.h"
-#include "base/utf8.h"
+#include "utf8.h"
 
 void td_json_set(struct td_json *j, json_t *object, const char *key, json_t *value)
 {
@@ -30,12 +29,9 @@ json_t *td_json_text(const void *text, size_t bytes)
 {
 	if (td_utf8_valid(text, bytes))
 		return json_stringn(bytes ? text : "", bytes);
-	size_t room = bytes * 4 + 8;
-	char *escaped = malloc(room);
-	if (!escaped)
-		return NULL;
-	json_t *value = json_string(td_escape(escaped, room, text, bytes));
-	free(escaped);
+	struct td_buf escaped = { 0 };
+	json_t *value = td_buf_escape(&escaped, text, bytes) ? json_string((char *)escaped.data) : NULL;
+	td_buf_free(&escaped);
 	return value;
 }
 
