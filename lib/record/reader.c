@@ -145,7 +145,10 @@ static int look(struct tundish_reader *r, size_t chunk, uint64_t *ret_bytes, str
 	if (rc < 0)
 		return rc;
 	size_t n = have(r);
-	*d = (struct damage){ 0 };
+	/* each record passes here: its text stays as it is */
+	d->code = 0;
+	d->skip = 0;
+	d->vague = false;
 	if (n == 0 && r->broken.code) {
 		set(d, r->broken.code, "%s", r->broken.text);
 		return DAMAGED;
