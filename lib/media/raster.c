@@ -84,11 +84,6 @@ enum td_raster_kind td_raster_probe(const void *data, size_t len)
 	return is_esri(data, len) ? TD_RASTER_ESRI : TD_RASTER_NONE;
 }
 
-const char *td_raster_kind_name(enum td_raster_kind kind)
-{
-	return kinds[kind].name;
-}
-
 void td_raster_notice(const struct td_raster *r, const char *fmt, ...)
 {
 	char text[2 * TD_ESC_MAX + 200]; /* two names and words */
@@ -170,7 +165,7 @@ static int open_kind(struct td_raster *r, struct tundish_error *e)
 	if (!r->ops)
 		return td_err(e, TUNDISH_E_UNSUPPORTED,
 		    r->info.kind == TD_RASTER_NONE ? "%s" : "%s headers are not supported",
-		    td_raster_kind_name(r->info.kind));
+		    kinds[r->info.kind].name);
 	r->metadata = json_object();
 	r->lost = !r->metadata;
 	rc = r->ops->open(r, e);
@@ -285,7 +280,7 @@ json_t *td_raster_describe(const struct td_raster *r)
 {
 	const struct td_raster_info *info = &r->info;
 	const struct td_raster_region *g = &info->regions[0];
-	json_t *all = json_pack("{s:s, s:s, s:[s, s], s:o}", "kind", td_raster_kind_name(info->kind),
+	json_t *all = json_pack("{s:s, s:s, s:[s, s], s:o}", "kind", kinds[info->kind].name,
 	    "dtype", td_elem_name(info->dtype), "axes", g->axes[0], g->axes[1], "shape",
 	    shape_of(g));
 	if (g->n_axes == 3)

@@ -22,8 +22,6 @@ enum td_raster_kind {
 
 /* By the first bytes; 4200 are enough. */
 enum td_raster_kind td_raster_probe(const void *data, size_t len);
-/* "ENVI", "SPE", ... */
-const char *td_raster_kind_name(enum td_raster_kind kind);
 
 /* One array. An SPE file has one for each region of the sensor, all others have one. */
 struct td_raster_region {

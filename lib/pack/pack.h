@@ -84,5 +84,3 @@ char *td_meta_identity(const struct td_pack *p);
 char *td_meta_faults(const struct td_bad *bad, size_t first);
 int td_meta_retell(struct td_pack *p, const struct td_set_shard *shard, uint64_t *class_counts,
     struct tundish_error *e);
-/* The summary for people. */
-bool td_summary(struct td_buf *out, const struct td_pack *p) td_must_check;

@@ -119,7 +119,7 @@ static bool classes_table(struct td_buf *out, const struct td_pack *p)
 	return ok;
 }
 
-bool td_summary(struct td_buf *out, const struct td_pack *p)
+static bool summarize(struct td_buf *out, const struct td_pack *p)
 {
 	uint64_t written = p->o->dry_run ? p->plan.n : p->written;
 	bool ok = td_buf_printf(out, "%" PRIu64 " found: %" PRIu64 " %s, %" PRIu64 " bad", p->found, written,
@@ -188,7 +188,7 @@ int td_pack_result(struct tundish_pack_result **ret, const struct td_pack *p, st
 	r->left_out = p->left_out;
 	r->payload_bytes = p->payload_bytes;
 	r->file_bytes = p->file_bytes;
-	if (!fill_shards(r, p) || !fill_classes(r, p) || !td_summary(&result->text, p)) {
+	if (!fill_shards(r, p) || !fill_classes(r, p) || !summarize(&result->text, p)) {
 		tundish_pack_result_free(r);
 		return td_err_memory(e);
 	}

@@ -716,11 +716,6 @@ uint64_t td_reader_faults(const struct tundish_reader *r)
 	return r->faults;
 }
 
-uint64_t td_reader_size(const struct tundish_reader *r)
-{
-	return r->in.size == TD_SIZE_UNKNOWN ? 0 : r->in.size;
-}
-
 int td_reader_seekable(const struct tundish_reader *r)
 {
 	return seekable(r);

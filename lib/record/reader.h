@@ -14,9 +14,6 @@ int td_reader_walk(struct tundish_reader *r, struct td_index_entry *ret, uint64_
 /* Faults met so far, reported or (with TUNDISH_FAIL) returned. */
 uint64_t td_reader_faults(const struct tundish_reader *r);
 
-/* Bytes of the file; 0 for a stream. */
-uint64_t td_reader_size(const struct tundish_reader *r);
-
 /* An uncompressed regular file. */
 int td_reader_seekable(const struct tundish_reader *r);
 

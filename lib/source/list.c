@@ -54,7 +54,8 @@ bool td_listing_add(struct td_listing *l, size_t root, const char *prefix, const
 	return true;
 }
 
-void td_listing_leave(struct td_listing *l, const char *name)
+/* Counts a file that is left out. */
+static void leave_out(struct td_listing *l, const char *name)
 {
 	const char *suffix = td_path_suffix(name);
 	char *kinds = l->left_out_kinds;
@@ -80,7 +81,7 @@ void td_listing_keep(struct td_listing *l, bool (*keep)(const struct td_item *it
 		if (keep(&l->items[i]))
 			l->items[n++] = l->items[i];
 		else
-			td_listing_leave(l, td_item_name(l, &l->items[i]));
+			leave_out(l, td_item_name(l, &l->items[i]));
 	}
 	l->n = n;
 }
@@ -133,7 +134,7 @@ static int pass_over(struct lister *w, const struct td_walk_entry *entry, const 
 {
 	td_notice(w->o->listener, "%s: %s, passed over", TD_ESC(entry->path), why);
 	w->l->looked_at++;
-	td_listing_leave(w->l, entry->name);
+	leave_out(w->l, entry->name);
 	return 0;
 }
 

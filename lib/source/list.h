@@ -94,8 +94,6 @@ bool td_item_path(struct td_buf *out, const struct td_listing *l, const struct t
 bool td_listing_add(struct td_listing *l, size_t root, const char *prefix, const char *name,
     const struct td_item *item) td_must_check;
 bool td_listing_root(struct td_listing *l, const char *folder, size_t skip) td_must_check;
-/* Counts a file that is left out. */
-void td_listing_leave(struct td_listing *l, const char *name);
 /* Divides files that hold several items; a file that cannot be read is bad. */
 int td_listing_divide(struct td_listing *l, const struct td_list_options *options, struct td_bad *bad,
     struct tundish_error *e);
