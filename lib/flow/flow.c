@@ -120,7 +120,9 @@ static int read_start(struct tundish_flow *f, const char *text, struct tundish_e
 		return td_err(e, TUNDISH_E_USAGE, "start belongs to seed %" PRIu64 ", not %" PRIu64,
 		    seed, f->recipe.seed);
 	uint64_t positions = f->share.flows ? f->share.positions : f->share.batches * f->share.batch;
-	uint64_t at = epoch * positions + position / f->share.world;
+	uint64_t at;
+	if (td_mul_overflow(epoch, positions, &at) || td_add_overflow(at, position / f->share.world, &at))
+		return td_err(e, TUNDISH_E_USAGE, "start is behind the last epoch");
 	if (position % f->share.world || position / f->share.world >= positions ||
 	    at % f->share.batch)
 		return td_err(e, TUNDISH_E_USAGE,
