@@ -566,7 +566,7 @@ struct tundish_batch {
 
 /* Where time went. Times in nanoseconds, summed over threads. */
 struct tundish_flow_stage {
-	const char *name;     /* "fetch", "parse", "decode", "resize", ... */
+	const char *name;     /* "fetch", "parse", "decode", "pixels" */
 	uint64_t items, bytes;
 	uint64_t busy_ns;     /* thread CPU time in the work itself */
 	uint64_t wait_ns;     /* blocked, waiting for its turn or for room */

@@ -2,13 +2,11 @@
  * Records on their way from the files to the work, a few at a time. */
 #include "chunk.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/err.h"
+#include "base/infile.h"
 #include "record/frame.h"
 
 struct td_note *td_note_new(int code, struct td_place at, bool fatal, const char *reason)
@@ -51,20 +49,13 @@ static int check_size(const struct td_records *set, uint64_t bytes, struct tundi
 static int read_at(int fd, uint8_t *out, uint64_t bytes, uint64_t offset, uint64_t *ret_got,
     const char *path, struct tundish_error *e)
 {
-	uint64_t got = 0;
-	while (got < bytes) {
-		ssize_t n = pread(fd, out + got, (size_t)TD_MIN(bytes - got, (uint64_t)1 << 30),
-		    (off_t)(offset + got));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return td_err_errno(e, errno, "%s: reading at byte %llu", TD_ESC(path),
-			    (unsigned long long)(offset + got));
-		if (n == 0)
-			break;
-		got += (uint64_t)n;
+	int64_t got = td_read_at(fd, out, bytes, offset, e);
+	if (got < 0) {
+		td_err_prefix(e, "%s: reading from byte %llu", TD_ESC(path),
+		    (unsigned long long)offset);
+		return (int)got;
 	}
-	*ret_got = got;
+	*ret_got = (uint64_t)got;
 	return 0;
 }
 

@@ -10,7 +10,8 @@
 #include "row.h"
 #include "stream.h"
 
-unsigned td_share_rows(const struct td_share *s, uint64_t b)
+/* Rows of batch b. */
+static unsigned share_rows(const struct td_share *s, uint64_t b)
 {
 	uint64_t all;
 	if (!s->flows)
@@ -105,7 +106,7 @@ static bool open_batch(struct tundish_flow *f)
 		s->epoch = f->stream.epoch;
 		s->rows = f->share.batch;
 	} else {
-		s->rows = td_share_rows(&f->share, s->batch);
+		s->rows = share_rows(&f->share, s->batch);
 		td_share_at(&f->share, s->batch, 0, &s->epoch);
 	}
 	f->ring[s->batch % f->n_ring] = s;

@@ -140,7 +140,7 @@ struct tundish_flow {
 	pthread_mutex_t talk;	     /* the listener is called by one thread at a time */
 };
 
-/* Makes chunks and slots and starts the pool. */
+/* Starts the pool. */
 int td_engine_start(struct tundish_flow *f, struct tundish_error *e);
 /* Ends it; all that is under way is dropped. */
 void td_engine_stop(struct tundish_flow *f);
@@ -164,8 +164,6 @@ void td_engine_put_chunk(struct tundish_flow *f, struct td_chunk *c);
 void td_engine_count_fetch(struct tundish_flow *f, const struct td_chunk *c, uint64_t wall_ns,
     uint64_t cpu_ns);
 
-/* Rows of batch b. */
-unsigned td_share_rows(const struct td_share *s, uint64_t b);
 /* The epoch of a row of batch b, and its position in the rank's share of that epoch. */
 uint64_t td_share_at(const struct td_share *s, uint64_t b, unsigned row, uint64_t *ret_epoch);
 /* Position number j of the share in the order of all ranks. */
