@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * convert: from raw items to Examples. */
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 
 #include "base/crc32c.h"
 #include "base/err.h"
+#include "base/number.h"
 #include "base/thread.h"
 #include "media/image.h"
 #include "pack.h"
@@ -57,18 +57,12 @@ void tundish_convert_options_init(struct tundish_pack_options *ret_options)
 }
 
 /* The number behind a prefix, 1 to most; 0 if it is not like that. */
-static int number_behind(const char *spec, const char *prefix, int most)
+static unsigned number_behind(const char *spec, const char *prefix, unsigned most)
 {
 	size_t skip = strlen(prefix);
-	int n = 0;
-	if (strncmp(spec, prefix, skip) != 0 || strlen(spec + skip) > 5)
-		return 0;
-	for (const char *s = spec + skip; *s; s++) {
-		if (!isdigit((unsigned char)*s))
-			return 0;
-		n = n * 10 + (*s - '0');
-	}
-	return n <= most ? n : 0;
+	uint64_t n;
+	bool good = strncmp(spec, prefix, skip) == 0 && td_parse_u64(&n, spec + skip, strlen(spec + skip));
+	return good && n <= most ? (unsigned)n : 0;
 }
 
 /* "jpeg:95", "jpeg-lossless", "jpeg-lossless:restart=rows" */
@@ -77,7 +71,7 @@ static int parse_reencode(struct convert *c, const char *spec, struct tundish_er
 	if (!spec)
 		return 0;
 	c->lossless = strcmp(spec, "jpeg-lossless") == 0 || strcmp(spec, "jpeg-lossless:restart=rows") == 0;
-	c->quality = c->lossless ? 0 : number_behind(spec, "jpeg:", 100);
+	c->quality = c->lossless ? 0 : (int)number_behind(spec, "jpeg:", 100);
 	if (c->lossless || c->quality)
 		return 0;
 	return td_err(e, TUNDISH_E_USAGE,
@@ -90,7 +84,7 @@ static int parse_index(struct convert *c, const char *spec, struct tundish_error
 	if (!spec || strcmp(spec, "off") == 0)
 		return 0;
 	c->index = true;
-	c->spacing = (uint32_t)number_behind(spec, "mcus:", 65535);
+	c->spacing = number_behind(spec, "mcus:", 65535);
 	if (c->spacing || strcmp(spec, "rows") == 0)
 		return 0;
 	return td_err(e, TUNDISH_E_USAGE, "jpeg-index: \"%s\" is neither rows, mcus:K nor off", TD_ESC(spec));
