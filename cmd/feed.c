@@ -121,6 +121,19 @@ static void print_cardinality(const struct settings *s, const struct tundish_flo
 		printf("%" PRIu64 "\n", batches);
 }
 
+/* What the faults that were told do not say. */
+static void say_stats(struct call *call, struct tundish_flow *flow)
+{
+	struct tundish_flow_stats stats;
+	tundish_flow_stats(flow, &stats);
+	if (stats.replaced)
+		report_say(&call->report, "note: bad records whose place others took: %" PRIu64,
+		    stats.replaced);
+	if (stats.index_refused)
+		report_say(&call->report, "note: JPEG indexes that do not fit their pictures: %" PRIu64,
+		    stats.index_refused);
+}
+
 static bool binary(const char *to)
 {
 	return !strcmp(to, "npy") || !strcmp(to, "raw");
@@ -151,6 +164,8 @@ static int run(struct call *call)
 		rc = pump(call, flow, feed, &tally, &error);
 	if (rc == 0 && !s->dry_run && *tundish_feed_digest(feed))
 		printf("%s\n", tundish_feed_digest(feed));
+	if (flow)
+		say_stats(call, flow);
 	tundish_flow_close(flow);
 	tundish_feed_close(feed);
 	out_flush();

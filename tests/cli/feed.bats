@@ -196,3 +196,12 @@ PY
 	run_split 2 feed set --rank 1 --to null
 	run_split 2 feed set --world 2 --to null
 }
+
+@test "--last drop: what takes the place of a bad record is counted" {
+	make_set
+	printf x | dd of="$(ls set/photos-train.tfrecord-*0-of-*)" bs=1 seek=2000 conv=notrunc status=none
+	run_split 1 feed set --ops "$OPS" --batch 4 --last drop --to null
+	holds "$stderr" "bad records whose place others took: 1"
+	run_split 1 feed set --ops "$OPS" --batch 4 --to null
+	[[ "$stderr" != *replaced* ]]
+}
