@@ -26,7 +26,6 @@ static int drain(struct tundish_flow *flow, const struct pass_limits *limits, st
 		if (rc < 0)
 			return rc;
 		pass->images += batch.count;
-		pass->batches++;
 		pass->image_bytes += batch.images_bytes;
 		step(limits->step_ms);
 		tundish_flow_release(flow, &batch);
@@ -93,7 +92,6 @@ struct pass pass_sum(const struct pass *passes, unsigned n)
 		const struct pass *p = &passes[i];
 		struct tundish_flow_stats old = sum.stats;
 		sum.images += p->images;
-		sum.batches += p->batches;
 		sum.image_bytes += p->image_bytes;
 		sum.seconds += p->seconds;
 		sum.stats = p->stats;

@@ -4,7 +4,7 @@
 #include "tundish.h"
 
 struct pass {
-	uint64_t images, batches;
+	uint64_t images;
 	uint64_t image_bytes; /* delivered */
 	double seconds;	      /* from the first batch asked for to the last one given back */
 	struct tundish_flow_stats stats;
