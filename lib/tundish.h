@@ -524,29 +524,32 @@ struct tundish_flow_options {
 	size_t size;
 	const char *const *paths;
 	size_t n_paths;
-	const char *ops;     /* "random_resized_crop:224 hflip normalize"; NULL: decode */
+	/* What comes when: */
 	const char *shuffle; /* "off", "full", "block:N", "buffer:N", "shards+buffer:N+batch:N"; NULL: off */
-	unsigned batch;	     /* 64 */
-	int last;	     /* enum tundish_last; KEEP */
-	uint64_t epochs;     /* 1; UINT64_MAX: without end */
+	unsigned cycle_length;/* read so many files in turn; 1 */
+	unsigned block_length;/* records of a file before it is the next one's turn; 1 */
 	uint64_t seed;	     /* 0 */
 	uint64_t skip, limit;/* of the records in file order; limit 0: all */
-	int on_error;	     /* TUNDISH_SKIP */
-	int compression;     /* TUNDISH_AUTO */
+	uint64_t epochs;     /* 1; UINT64_MAX: without end */
+	int flow_epochs;     /* batches may hold the end of an epoch and the start of the next; 0 */
+	unsigned rank, world;/* this process's share of the order, of how many; 0 of 1 */
+	int uneven;	     /* enum tundish_uneven; ERROR */
+	const char *start;   /* go on where a cursor says; NULL: at the start */
+	/* What becomes of it: */
 	const char *image_key, *label_key; /* NULL: found by the usual names */
+	const char *ops;     /* "random_resized_crop:224 hflip normalize"; NULL: decode */
+	unsigned batch;	     /* 64 */
+	int last;	     /* enum tundish_last; KEEP */
+	int on_error;	     /* TUNDISH_SKIP */
+	/* How it is read, and with what: */
+	int compression;     /* TUNDISH_AUTO */
+	uint64_t max_record_bytes, max_pixels;
 	unsigned threads;    /* 0: the usable cores */
 	uint64_t memory;     /* 0: the default */
 	unsigned prefetch;   /* batches made ahead at most; 0: by memory, and as it helps */
-	uint64_t max_record_bytes, max_pixels;
-	struct tundish_listener listener; /* needs to live until close */
-	unsigned rank, world; /* this process's share of the order, of how many; 0 of 1 */
-	int uneven;	      /* enum tundish_uneven; ERROR */
-	const char *start;    /* go on where a cursor says; NULL: at the start */
+	const char *cache;   /* "memory:decoded", ":ops", ":raw", ":index"; NULL: none */
 	struct tundish_allocator allocator; /* of the images; needs to live until close */
-	unsigned cycle_length;/* read so many files in turn; 1 */
-	unsigned block_length;/* records of a file before it is the next one's turn; 1 */
-	int flow_epochs;      /* batches may hold the end of an epoch and the start of the next; 0 */
-	const char *cache;    /* "memory:decoded", ":ops", ":raw", ":index"; NULL: none */
+	struct tundish_listener listener;   /* needs to live until close */
 };
 
 /* A batch, borrowed from the flow until tundish_flow_release(). */

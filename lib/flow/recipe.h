@@ -23,8 +23,9 @@ struct td_recipe {
 
 #define TD_NO_RECORD UINT64_MAX
 
-/* Makes one row. `number` is the record's in the set, for the cache. `out` has row_bytes. What is wrong with the record is the error, with a
- * reason only. *ret_differs is set when all that is wrong is the size. */
+/* Makes one row. `number` is the record's in the set, for the cache. `out` has row_bytes.
+ * What is wrong with the record is the error, with a reason only. *ret_differs is set when
+ * all that is wrong is the size. */
 int td_recipe_make(const struct td_recipe *r, struct td_desk *desk, const void *record,
     size_t bytes, uint64_t number, uint64_t epoch, uint64_t position, void *out,
     int64_t *ret_label, bool *ret_differs, struct tundish_error *e);
