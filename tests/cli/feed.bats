@@ -146,6 +146,25 @@ PY
 	holds "$stderr" "set/photos-train"
 }
 
+@test "cases 11, 16, 20, 21: what a record lacks is named, the others are fed" {
+	cases=$SOURCE/tests/golden/cases
+	run_split 3 feed "$cases/11-empty-file/empty.tfrecord" --to null
+	holds "$stderr" "no records"
+	run_split 0 feed "$cases/16-stale-index/a.tfrecord" --to null
+	holds "$stderr" "a.idx does not fit"
+	holds "$stderr" "3 images"
+	f=$cases/20-missing-feature/a.tfrecord
+	run_split 1 feed "$f" --to null
+	holds "$stderr" "a.tfrecord: record 3 at byte 462: feature image/class/label is missing"
+	holds "$stderr" "4 images"
+	run_split 1 feed "$f" --to null --on-error blank
+	holds "$stderr" "5 images"
+	run_split 1 feed "$cases/21-type-differs" --to null
+	holds "$stderr" "t-00001-of-00003: record 0 at byte 0: feature label is float, wanted is int64"
+	holds "$stderr" "t-00002-of-00003: record 1 at byte 34: feature label is bytes, wanted is int64"
+	holds "$stderr" "2 images"
+}
+
 @test "a full disk is exit 3" {
 	make_set
 	run -3 --separate-stderr bash -c '"$TUNDISH" feed set --ops resize:32 >/dev/full'

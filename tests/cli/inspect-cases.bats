@@ -224,6 +224,29 @@ CASES=$SOURCE/tests/golden/cases
 	holds "$stderr" "jpeg-width-0.jpg: width 0"
 }
 
+@test "--decode: a picture that is damaged behind its header, a warning of the decoder" {
+	mkdir in
+	python3 - "$DATA/photos/cat" <<'PY'
+import sys
+for name, cut in ("cat_00", True), ("cat_01", False):
+    data = bytearray(open(f"{sys.argv[1]}/{name}.jpg", "rb").read())
+    middle = len(data) // 2
+    if cut:
+        del data[middle:]
+    else:
+        data[middle:middle + 2] = b"\xff\xd9"
+    open(f"in/{name}.jpg", "wb").write(data)
+PY
+	tundish convert -q --check header --labels none in "$DATA/photos/cat/cat_02.jpg" -o a/p --shards 1
+	run_split 0 inspect --verify a
+	same "$stderr" ""
+	run_split 1 inspect --verify --decode --json a
+	same "${#stderr_lines[@]}" 2
+	holds "$stderr" "JPEG is cut: no end marker"
+	holds "$stderr" "Corrupt JPEG data"
+	json 'j["faults"] == 2 and j["images"]["decoded"] == 1 and j["checked"] == "full"'
+}
+
 @test "fixtures: records of all kinds, and those that hold no Example" {
 	needs_shared
 	run_split 0 inspect --json "$SHARED/fixtures/tfrecord/all-none.tfrecord"

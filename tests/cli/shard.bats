@@ -134,6 +134,27 @@ PY
 	[ ! -e out ]
 }
 
+@test "14: --crc off takes wrong checksums and writes right ones" {
+	for name in crc-unmasked crc-zero crc-zlib-masked only-data-crc-zero; do
+		run_split 3 shard "$CASES/14-wrong-crc-kind/$name.tfrecord" -o out/p
+		holds "$stderr" "checksum is "
+		run_split 0 shard --crc off "$CASES/14-wrong-crc-kind/$name.tfrecord" -o out/p
+		run_split 0 count --verify out
+		same "$output" 3
+		rm -r out
+	done
+	# a payload that rotted is kept too where only lengths are checked
+	run_split 0 shard --crc length "$CASES/03-payload-bitflip/flip.tfrecord" -o out/p
+	holds "$output" "5 found: 5 written"
+}
+
+@test "19, 26: odd values and keys come through unchanged" {
+	for case in 19-several-bytes 26-odd-bytes-values; do
+		run_split 0 shard "$CASES/$case/a.tfrecord" -o "$case/p" --shards 1
+		cmp "$CASES/$case/a.tfrecord" "$case"/p-train.tfrecord-*
+	done
+}
+
 @test "53: a split divides, never overlaps, and does so again" {
 	for threads in 1 3 8; do
 		run_split 0 shard "$CASES"/53-*/all.tfrecord -o out/p --split train=.8,val=.2 -j $threads --overwrite
