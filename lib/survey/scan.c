@@ -245,12 +245,13 @@ int td_scan_run(const struct td_scan *scan, struct tundish_error *e)
 	run.piece_bytes = scan->piece_bytes ? scan->piece_bytes : PIECE_BYTES;
 	for (size_t i = 0; i < scan->paths->n; i++)
 		run.all_bytes += scan->paths->bytes[i];
-	unsigned threads = td_threads(scan->threads);
+	uint64_t max_bytes = TD_MIN(td_memory(scan->memory), (uint64_t)32 << 20);
+	/* no more threads than may read at a time: each would keep a heap of its own */
+	uint64_t threads = TD_MIN((uint64_t)td_threads(scan->threads), TD_MAX(max_bytes / READER_BYTES, 1u));
 	const struct td_ordered loop = {
 		.job_bytes = sizeof(struct slot) + scan->part_bytes,
-		.threads = (unsigned)TD_MIN((uint64_t)threads,
-		    scan->paths->n + run.all_bytes / run.piece_bytes),
-		.max_bytes = TD_MIN(td_memory(scan->memory), (uint64_t)32 << 20),
+		.threads = (unsigned)TD_MIN(threads, scan->paths->n + run.all_bytes / run.piece_bytes),
+		.max_bytes = max_bytes,
 		.take = take,
 		.work = work,
 		.put = put,

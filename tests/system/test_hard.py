@@ -72,6 +72,16 @@ class Hard(unittest.TestCase):
         self.check_fine(done)
         return re.search(rb"[0-9a-f]{64}", done.stdout).group()
 
+    def peak_mib(self, *command):
+        """Peak RSS of a run that is fine."""
+        process = subprocess.Popen([PROGRAM, *map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        process.stderr.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        process.stderr.close()
+        self.assertEqual(process.returncode, 0)
+        return usage.ru_maxrss / 1024
+
     def check_fine(self, done):
         self.assertEqual(done.returncode, 0, done.stderr.decode())
 
@@ -173,14 +183,17 @@ class Hard(unittest.TestCase):
                         ["feed", self.set, *OPS, "--to", "null"], ["count", "--verify", self.set],
                         ["shard", self.set, "-o", new_folder() / "q"], ["inspect", self.set]):
             with self.subTest(command[0]):
-                process = subprocess.Popen([PROGRAM, *map(str, command), "--memory", "64M", "-j", "8"],
-                                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-                process.stderr.read()
-                _, status, usage = os.wait4(process.pid, 0)
-                process.returncode = os.waitstatus_to_exitcode(status)
-                process.stderr.close()
-                self.assertEqual(process.returncode, 0)
-                self.assertLessEqual(usage.ru_maxrss / 1024, 64 + 32)
+                self.assertLessEqual(self.peak_mib(*command, "--memory", "64M", "-j", "8"), 64 + 32)
+
+    def test_count_takes_little_memory(self):
+        """Peak RSS under 64 MiB and the largest record, for any number of files and threads."""
+        packed = new_folder()
+        self.check_fine(run("shard", self.set, "-o", packed / "q", "--shards", 8, "--compress", "gzip"))
+        plain, gzip = (8 * sorted(out.glob("*.tfrecord-*")) for out in (self.set, packed))
+        for command in (["count", *plain], ["count", "--verify", *plain], ["count", "--verify", *gzip]):
+            for options in ([], ["-j", "99"]):
+                with self.subTest((*command[:-64], *options)):
+                    self.assertLess(self.peak_mib(*command, *options), 64)
 
     def test_one_writer_wins(self):
         """A finished set is not touched by a second run; --overwrite replaces it."""
