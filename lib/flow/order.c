@@ -295,7 +295,7 @@ static uint64_t computed(const struct td_order_spec *s, uint64_t epoch, uint64_t
 static bool fill(const struct td_order *o, uint64_t epoch, uint64_t *records)
 {
 	const struct td_order_spec *s = &o->spec;
-	uint64_t *spare = malloc(s->records * sizeof *spare), *base = o->first ? spare : NULL;
+	uint64_t *spare = calloc(s->records, sizeof *spare), *base = o->first ? spare : NULL;
 	bool good = spare && (!base || interleave(o, epoch, base));
 	for (uint64_t i = 0; i < s->records && good; i++) {
 		uint64_t at = computed(s, epoch, i);

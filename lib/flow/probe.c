@@ -92,9 +92,11 @@ static int measure(struct tundish_flow *f, const struct look *look, uint64_t pos
 	int rc = td_recipe_measure(r, &f->hands[0].desk, look->data, look->bytes, 0, position, &size, e);
 	if (rc < 0)
 		return rc == TUNDISH_E_MEMORY ? rc : 0;
-	snprintf(r->first, sizeof r->first, "%s: record %llu: %ux%u",
-	    TD_ESC(f->set.files.paths[look->spot.file]), (unsigned long long)look->spot.number,
-	    size.height, size.width);
+	char number[32] = "";
+	if (!f->set.raw)
+		snprintf(number, sizeof number, "record %llu: ", (unsigned long long)look->spot.number);
+	snprintf(r->first, sizeof r->first, "%s: %s%ux%u",
+	    TD_ESC(f->set.files.paths[look->spot.file]), number, size.height, size.width);
 	rc = td_recipe_set_size(r, size, e);
 	return rc < 0 ? rc : 1;
 }

@@ -67,10 +67,11 @@ static void note_it(const struct tundish_flow *f, struct td_item *item, int rc, 
 		item->lost = !item->note;
 		return;
 	}
-	char text[2 * TD_ESC_MAX + 256];
-	snprintf(text, sizeof text, "pictures differ in size: first %s, then %s: record %llu: %.64s; "
-	    "a resize or a crop makes them alike", f->recipe.first, TD_ESC(at.path),
-	    (unsigned long long)at.record, e->text);
+	char text[2 * TD_ESC_MAX + 256], number[32] = "";
+	if (at.record >= 0)
+		snprintf(number, sizeof number, "record %lld: ", (long long)at.record);
+	snprintf(text, sizeof text, "pictures differ in size: first %s, then %s: %s%.64s; "
+	    "a resize or a crop makes them alike", f->recipe.first, TD_ESC(at.path), number, e->text);
 	item->note = td_note_new(rc, (struct td_place){ NULL, -1, -1, -1 }, true, text);
 	item->lost = !item->note;
 }

@@ -266,6 +266,12 @@ static void test_pictures(void **state)
 		assert_string_equal(r.digest, records.digest);
 		td_buf_free(&r.faults);
 	}
+	run_init(&r, folder, NULL);
+	run_flow(&r);
+	assert_int_equal(r.rc, TUNDISH_E_SCHEMA);
+	assert_non_null(strstr(r.e.text, "c00/a.jpg: 30x40, then "));
+	assert_non_null(strstr(r.e.text, "c01/a.jpg: 41x49; "));
+	td_buf_free(&r.faults);
 	/* one that is no picture is named by its path */
 	snprintf(path, sizeof path, "%s/c07/a.jpg", folder);
 	assert_int_equal(td_write_file(path, "none", 4, NULL), 0);
