@@ -465,7 +465,6 @@ struct tundish_pack_class {
 struct tundish_pack_result {
 	uint64_t found, written, bad, left_out;
 	uint64_t payload_bytes, file_bytes;
-	int over_max_bad; /* bad items went past max_bad */
 	struct tundish_pack_shard *shards;
 	size_t n_shards;
 	struct tundish_pack_class *classes;

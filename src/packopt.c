@@ -110,7 +110,7 @@ static int exit_code(const struct call *call, const struct tundish_pack_result *
 {
 	const struct tundish_pack_options *o = call->settings;
 	bool bad = result->bad || call->report.faults;
-	return result->over_max_bad || (bad && !o->max_bad) ? EXIT_BAD_DATA : EXIT_FINE;
+	return bad && !o->max_bad ? EXIT_BAD_DATA : EXIT_FINE;
 }
 
 int packopt_run(struct call *call, packopt_fn *pack)
