@@ -10,6 +10,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "base/utf8.h"
+#include "record/paths.h"
 
 int td_output_parse(struct td_output *ret, const char *output, struct tundish_error *e)
 {
@@ -80,12 +82,11 @@ static int check_characters(const char *template, struct tundish_error *e)
 	return 0;
 }
 
-int td_names_check(const char *template, bool with_count, const struct td_plan *plan, struct tundish_error *e)
+static int check_template(const char *template, bool with_count, const struct td_plan *plan,
+    struct tundish_error *e)
 {
-	if (template && with_count && !strstr(template, words[WORD_COUNT]))
+	if (with_count && !strstr(template, words[WORD_COUNT]))
 		return td_err(e, TUNDISH_E_USAGE, "name template \"%s\" has no {count}", TD_ESC(template));
-	if (!template)
-		return 0;
 	int rc = check_characters(template, e);
 	if (rc < 0)
 		return rc;
@@ -135,6 +136,38 @@ char *td_shard_file(const char *template, bool with_count, const char *name, con
 	char *result = ok && td_buf_add(&out, "", 1) ? strdup((char *)out.data) : NULL;
 	td_buf_free(&out);
 	return result;
+}
+
+/* A shard must not be taken for a side-car, nor be left out by readers. */
+static int check_file(const char *file, struct tundish_error *e)
+{
+	if (!td_utf8_valid(file, strlen(file)))
+		return td_err(e, TUNDISH_E_USAGE, "shards would be called \"%s\", which is no UTF-8", TD_ESC(file));
+	if (td_path_is_litter(file) || strcmp(file, "index") == 0)
+		return td_err(e, TUNDISH_E_USAGE,
+		    "shards would be called \"%s\", which readers pass over", TD_ESC(file));
+	return 0;
+}
+
+static int check_files(const char *template, bool with_count, const char *name,
+    const struct td_plan *plan, struct tundish_error *e)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < plan->n_shards; i++) {
+		if (plan->shards[i].number)
+			continue;
+		char *file = td_shard_file(template, with_count, name, plan, i, 0);
+		rc = file ? check_file(file, e) : td_err_memory(e);
+		free(file);
+	}
+	return rc;
+}
+
+int td_names_check(const char *template, bool with_count, const char *name, const struct td_plan *plan,
+    struct tundish_error *e)
+{
+	int rc = template ? check_template(template, with_count, plan, e) : 0;
+	return rc < 0 ? rc : check_files(template, with_count, name, plan, e);
 }
 
 char *td_names_tfds(const char *template, bool with_count)

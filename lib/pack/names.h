@@ -16,9 +16,10 @@ struct td_output {
 int td_output_parse(struct td_output *ret, const char *output, struct tundish_error *e);
 void td_output_free(struct td_output *o);
 
-/* Checks a template: its words are {name} {split} {shard} {shards} {count}, and it
- * must tell the files of the plan apart. NULL: the default, with a count or without. */
-int td_names_check(const char *template, bool with_count, const struct td_plan *plan,
+/* Checks a template and the names it gives: its words are {name} {split} {shard} {shards}
+ * {count}, it must tell the files of the plan apart, and none may be called like what
+ * readers pass over, or what JSON cannot hold. NULL: the default, with a count or without. */
+int td_names_check(const char *template, bool with_count, const char *name, const struct td_plan *plan,
     struct tundish_error *e);
 /* The file name of a shard, without the folder. To be freed; NULL without memory. */
 char *td_shard_file(const char *template, bool with_count, const char *name, const struct td_plan *plan,

@@ -86,8 +86,8 @@ int td_pack_plan(struct td_pack *p, size_t n, bool stratify, struct tundish_erro
 		rc = td_bad_check(&p->bad, e);
 	if (rc == 0)
 		rc = td_plan_make(&p->plan, &options, e);
-	if (rc == 0)
-		rc = td_names_check(o->name_template, o->count_in_name, &p->plan, e);
+	if (rc == 0 && !p->out.stream)
+		rc = td_names_check(o->name_template, o->count_in_name, p->out.name, &p->plan, e);
 	if (rc == 0)
 		note_empty_shards(p);
 	if (rc == 0 && p->item_group && p->plan.n_splits > 1)

@@ -70,7 +70,7 @@ static uint64_t *count_classes(const struct td_pack *p)
 	uint64_t *counts = calloc(p->plan.n_splits * p->classes.n + 1, sizeof *counts);
 	if (counts && p->class_counts)
 		memcpy(counts, p->class_counts, p->plan.n_splits * p->classes.n * sizeof *counts);
-	else if (counts)
+	else if (counts && p->item_class)
 		for (size_t i = 0; i < p->plan.n_shards; i++)
 			for (uint64_t k = 0; k < p->plan.shards[i].n; k++) {
 				int32_t class = p->item_class[p->plan.order[p->plan.shards[i].first + k]];

@@ -44,7 +44,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static bool is_litter(const char *name)
+bool td_path_is_litter(const char *name)
 {
 	static const char *const ends[] = { ".idx", ".tfindex", ".json", ".txt", ".part", ".tmp", "~" };
 	size_t n = strlen(name);
@@ -81,7 +81,7 @@ static int folder_names(const char *folder, char ***ret_names, size_t *ret_n, st
 	struct dirent *d;
 	int rc = 0;
 	while (errno = 0, rc == 0 && (d = readdir(dir))) {
-		if (is_litter(d->d_name))
+		if (td_path_is_litter(d->d_name))
 			continue;
 		if (!td_grow(&names, &cap, n, sizeof *names) || !(names[n] = strdup(d->d_name)))
 			rc = td_err_memory(e);
@@ -149,10 +149,10 @@ static int add_matches(struct list *l, const glob_t *g, struct tundish_error *e)
 	size_t before = l->out.n;
 	int rc = 0;
 	for (size_t i = 0; i < g->gl_pathc && rc == 0; i++)
-		if (!is_litter(base_name(g->gl_pathv[i])) && !is_folder(g->gl_pathv[i]))
+		if (!td_path_is_litter(base_name(g->gl_pathv[i])) && !is_folder(g->gl_pathv[i]))
 			rc = add_found(l, NULL, g->gl_pathv[i], e);
 	for (size_t i = 0; l->out.n == before && i < g->gl_pathc && rc == 0; i++)
-		if (!is_litter(base_name(g->gl_pathv[i])) && is_folder(g->gl_pathv[i]))
+		if (!td_path_is_litter(base_name(g->gl_pathv[i])) && is_folder(g->gl_pathv[i]))
 			rc = add_folder(l, g->gl_pathv[i], e);
 	return rc;
 }

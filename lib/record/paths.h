@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * From what the user named to record files: patterns, folders, litter, shard sets. */
 #pragma once
+#include <stdbool.h>
+
 #include "base/talk.h"
 
 struct td_paths {
@@ -17,3 +19,5 @@ struct td_paths {
 int td_paths_find(struct td_paths *ret, const char *const *paths, size_t n,
     const struct tundish_listener *l, struct tundish_error *e);
 void td_paths_free(struct td_paths *p);
+/* Is a file of this name (no folder before it) passed over in folders and patterns? */
+bool td_path_is_litter(const char *name);

@@ -71,6 +71,8 @@ digest() {
 @test "--dry-run plans, tells and writes nothing" {
 	run_split 0 convert "$PHOTOS" -o out/photos --shards 3 --dry-run
 	holds "$output" "46 found: 46 to write, 0 bad"
+	run_split 0 convert "$PHOTOS" -o out/photos --labels none --dry-run
+	holds "$output" "46 found: 46 to write, 0 bad"
 	same "$(ls -A)" ""
 }
 
@@ -98,6 +100,13 @@ digest() {
 	usage_error convert "$PHOTOS" -o out/p --split a=.5,b=.5 --name-template '{shard}'
 	usage_error convert "$PHOTOS" -o out/p --name-template 'a/{shard}'
 	usage_error convert "$PHOTOS" -o out/p --name-template '{what}'
+	for name in tundish.json label.labels.txt index '{shard}.part' '{name}~'; do
+		usage_error convert "$PHOTOS" -o out/p --name-template "$name"
+		holds "$stderr" "readers pass over"
+	done
+	usage_error convert "$PHOTOS" -o out/.p
+	usage_error convert "$PHOTOS" -o out/$'p\xff'
+	holds "$stderr" "no UTF-8"
 }
 
 @test "keys: slim, single names, left out" {
