@@ -108,6 +108,17 @@ static bool count_sequence(struct td_facts *f, const char *path, const struct tu
 	return td_schema_record(&f->lists, path, r->number) && count_features(&f->context, path, r);
 }
 
+/* The static name, or the one asked for, of a feature that was found by it. */
+static const char *name_of(const struct tundish_feature *f, const char *asked,
+    const char *const usual[TD_KEYS])
+{
+	size_t i = 0;
+	while (!asked && i + 1 < TD_KEYS &&
+	    (strlen(usual[i]) != f->key_bytes || memcmp(usual[i], f->key, f->key_bytes) != 0))
+		i++;
+	return asked ? asked : usual[i];
+}
+
 int td_facts_record(struct td_facts *f, const struct td_look *look, const char *path,
     const struct tundish_record *r, struct td_decoder *d, struct tundish_error *e)
 {
@@ -126,6 +137,10 @@ int td_facts_record(struct td_facts *f, const struct td_look *look, const char *
 	f->empty += r->bytes == 0;
 	f->labels.values.value_bytes = sizeof(struct td_by_value);
 	f->has_label = sample.label != NULL;
+	if (sample.label && !f->label_key)
+		f->label_key = name_of(sample.label, look->keys.label, td_label_keys);
+	if (sample.image && !f->image_key)
+		f->image_key = name_of(sample.image, look->keys.image, td_image_keys);
 	if (!count_features(&f->example, path, r) || !td_by_add(&f->labels, sample.label) ||
 	    (sample.label && !td_order_add(&f->order, f->labels.text.data, f->labels.text.len)))
 		return td_err_memory(e);
@@ -153,6 +168,9 @@ bool td_facts_merge(struct td_facts *f, struct td_facts *part)
 {
 	if (f->others == 0)
 		f->other = part->other;
+	f->image_key = f->image_key ? f->image_key : part->image_key;
+	f->label_key = f->label_key ? f->label_key : part->label_key;
+	part->image_key = part->label_key = NULL;
 	f->examples += part->examples;
 	f->sequences += part->sequences;
 	f->others += part->others;

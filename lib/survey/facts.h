@@ -27,6 +27,7 @@ struct td_facts {
 	struct td_image_facts images;
 	struct td_by labels;
 	struct td_order order; /* of the labels */
+	const char *image_key, *label_key; /* under which the first ones were found; NULL */
 	struct td_levels levels; /* with td_look.levels */
 	bool has_label; /* the record counted last; its text is in labels.text */
 };

@@ -154,18 +154,6 @@ static int scan(struct run *run, struct tundish_error *e)
 	return rc;
 }
 
-/* The name that was asked for, or the best of the usual ones that is there. */
-static const char *found_key(const struct td_schema *s, const char *asked,
-    const char *const usual[TD_KEYS])
-{
-	for (size_t i = 0; i < TD_KEYS; i++) {
-		const char *key = asked ? asked : usual[i];
-		if (td_map_find(&s->features, key, strlen(key)))
-			return key;
-	}
-	return NULL;
-}
-
 static int write_stats(const struct tundish_survey *s, struct tundish_error *e)
 {
 	const char *path = s->options.stats;
@@ -181,8 +169,8 @@ static int tell(struct run *run, struct tundish_error *e)
 	struct tundish_survey *s = run->s;
 	const struct tundish_inspect_options *o = &s->options;
 	struct td_class_table classes;
-	s->image_key = found_key(&s->facts.example, o->image_key, td_image_keys);
-	s->label_key = found_key(&s->facts.example, o->label_key, td_label_keys);
+	s->image_key = s->facts.image_key;
+	s->label_key = s->facts.label_key;
 	int rc = td_class_names_read(s, e);
 	if (rc < 0)
 		return rc;
@@ -288,7 +276,7 @@ const char *tundish_survey_json(const struct tundish_survey *survey)
 
 const char *tundish_survey_text(const struct tundish_survey *survey)
 {
-	return (const char *)survey->text.data;
+	return survey->text.data ? (const char *)survey->text.data : ""; /* no section has lines */
 }
 
 const void *tundish_survey_record(const struct tundish_survey *survey, size_t *ret_bytes)

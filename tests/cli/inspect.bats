@@ -52,3 +52,23 @@ load lib.bash
 	holds "$output" "b.tfrecord"
 	[[ $output != *"int64"* ]]
 }
+
+@test "sections without a line, and more features than are listed" {
+	python3 - "$BATS_TEST_DIRNAME" <<'PY'
+import sys
+sys.path.insert(0, sys.argv[1])
+from mkrecords import example, field, frame, integers
+features = {b"a%05d" % i: integers(1) for i in range(10001)}
+features[b"label"] = integers(7)
+open("many.tfrecord", "wb").write(frame(example(features)))
+open("none.tfrecord", "wb").write(frame(b""))
+PY
+	for section in --schema --classes --order --per-file; do
+		run_split 0 inspect $section none.tfrecord
+		same "$output" ""
+	done
+	run_split 0 inspect --classes many.tfrecord
+	holds "$output" "classes in label: 1"
+	tundish inspect --json many.tfrecord >many.json
+	grep -q '"feature": "label"' many.json
+}

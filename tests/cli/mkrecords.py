@@ -64,4 +64,5 @@ def main():
                                      b"data": field(1, field(1, data))})))
 
 
-main()
+if __name__ == "__main__":
+    main()
