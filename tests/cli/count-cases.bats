@@ -198,6 +198,18 @@ CASES=$SOURCE/tests/golden/cases
 	done
 }
 
+@test "--input-compression overrides what the content tells" {
+	run_split 0 count --input-compression gzip "$CASES"/06-gzip-no-suffix/*
+	same "$output" 5
+	run_split 1 count --input-compression none "$CASES"/06-gzip-no-suffix/*
+	same "$output" 0
+	holds "$stderr" "not a TFRecord file"
+	run_split 1 count --input-compression zlib "$CASES"/07-plain-named-gz/*
+	same "$output" 0
+	holds "$stderr" "no compressed data"
+	usage_error count --input-compression lzma "$CASES"/07-plain-named-gz/*
+}
+
 @test "case 10: of damaged compressed files all whole records count" {
 	while read -r name records reason; do
 		run_split 1 count --verify "$CASES/10-truncated-gzip/$name.tfrecord.gz"
