@@ -180,8 +180,9 @@ PY
 	tundish feed set --ops "$OPS" --batch 4 --shuffle full --epochs 2 --to raw --start 0:1:0 | cmp - rest
 	run_split 2 feed set --ops "$OPS" --start 0:0:0 --cursor c --to null
 	run_split 2 feed set --ops "$OPS" --start bork --to null
-	run_split 2 feed set --ops "$OPS" --epochs inf --start 0:18446744073709551615:0 --dry-run
 	holds "$stderr" bork
+	run_split 2 feed set --ops "$OPS" --epochs inf --start 0:18446744073709551615:0 --dry-run
+	holds "$stderr" "start is behind the last epoch"
 }
 
 @test "ranks share the records, and uneven shares are told" {
