@@ -159,6 +159,15 @@ static void on_row(int end, void *ctx)
 	p->ended_row = true;
 }
 
+/* Looks at the line only: what follows may be as blank, and long. */
+static bool is_blank(const char *line, size_t n)
+{
+	size_t i = 0;
+	while (i < n && line[i] && strchr(" \t\r\n", line[i]))
+		i++;
+	return i == n;
+}
+
 /* Line by line, so that each row knows where it begins. */
 static int parse_text(struct parse *p, const char *text, size_t len)
 {
@@ -177,7 +186,7 @@ static int parse_text(struct parse *p, const char *text, size_t len)
 		if (csv_parse(&parser, text, n, on_cell, on_row, p) != n)
 			p->rc = td_err(p->e, TUNDISH_E_USAGE, "%s: line %d: %s",
 			    TD_ESC(p->labels->file), (int)p->line, csv_strerror(csv_error(&parser)));
-		in_row = !p->ended_row && (in_row || strspn(text, " \t\r\n") < n);
+		in_row = !p->ended_row && (in_row || !is_blank(text, n));
 		text += n;
 		len -= n;
 	}

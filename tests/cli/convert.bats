@@ -176,6 +176,17 @@ digest() {
 	[ ! -e out/label.labels.txt ]
 }
 
+@test "a CSV of blank lines takes no longer than its size" {
+	{
+		printf 'path,label\n'
+		head -c 4000000 /dev/zero | tr '\0' '\n'
+		printf 'cat_00.jpg,3\n'
+	} >labels.csv
+	run timeout 20 "$TUNDISH" convert "$PHOTOS/cat" -o out/p --labels csv:labels.csv
+	same "$status" 0
+	holds "$output" " 1 written, 0 bad"
+}
+
 @test "--reencode makes each picture a JPEG" {
 	run_split 0 convert "$PHOTOS/coffee" -o out/p --reencode jpeg:90 --keys slim
 	run_split 0 count out --by image/format
