@@ -160,7 +160,7 @@ struct tundish_reader_options {
 	int crc;		  /* enum tundish_crc; TUNDISH_CRC_FULL */
 	int on_error;		  /* TUNDISH_SKIP (resync behind damage) or TUNDISH_FAIL */
 	uint64_t max_record_bytes;/* 2147483647 */
-	struct tundish_listener listener; /* only `fault` and `notice` are used */
+	struct tundish_listener listener; /* `fault`, `notice`; `stop` in long searches */
 };
 
 /* A record. `data` points into the reader and is valid until its next call. */

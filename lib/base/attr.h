@@ -10,6 +10,8 @@
 #define td_likely(x) __builtin_expect(!!(x), 1)
 #define td_unlikely(x) __builtin_expect(!!(x), 0)
 
+/* The struct of this type that `member`, to which ptr points, is part of. */
+#define TD_OUTER(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
 #define TD_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define TD_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define TD_MAX(a, b) ((a) > (b) ? (a) : (b))

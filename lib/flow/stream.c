@@ -25,6 +25,16 @@ static void hold_notice(void *data, const char *text)
 	l.notice(l.data, text);
 }
 
+static int stop_search(void *data)
+{
+	struct tundish_flow *f = data;
+	if (!f->listener.stop || pthread_mutex_trylock(&f->talk) != 0)
+		return 0;
+	int stop = td_stopped(&f->listener);
+	pthread_mutex_unlock(&f->talk);
+	return stop;
+}
+
 static int open_reader(struct tundish_flow *f, struct tundish_error *e)
 {
 	struct td_stream *s = &f->stream;
@@ -34,7 +44,7 @@ static int open_reader(struct tundish_flow *f, struct tundish_error *e)
 	options.max_record_bytes = s->max_record_bytes;
 	options.on_error = f->on_error == TUNDISH_FAIL ? TUNDISH_FAIL : TUNDISH_SKIP;
 	options.listener = (struct tundish_listener){ .data = f, .fault = hold_fault,
-		.notice = hold_notice };
+		.notice = hold_notice, .stop = stop_search };
 	return tundish_reader_open(&s->reader, f->set.files.paths[s->file], &options, e);
 }
 

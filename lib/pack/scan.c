@@ -42,6 +42,7 @@ struct job {
 	struct td_map classes; /* kind and value -> nothing; numbered as they come */
 	struct td_schema schema;
 	struct td_held held;
+	struct run *run;
 	struct td_buf chunk;
 	size_t chunk_first; /* record whose frame begins the chunk */
 	bool spooled, sequences, others;
@@ -70,6 +71,11 @@ static int poll_stop(struct run *run, struct tundish_error *e)
 		pthread_mutex_unlock(&run->lock);
 	}
 	return atomic_load(&run->stopped) ? td_err(e, TUNDISH_E_STOPPED, "stopped") : 0;
+}
+
+static int stop_search(void *data)
+{
+	return poll_stop(TD_OUTER(data, struct job, held)->run, NULL) < 0;
 }
 
 /* ---- the spool ---- */
@@ -259,6 +265,8 @@ static int work(void *ctx, void *job, unsigned worker, struct tundish_error *e)
 	options.on_error = o->on_error;
 	options.max_record_bytes = TD_MIN(o->max_record_bytes, (uint64_t)UINT32_MAX - TD_FRAME_EXTRA);
 	options.listener = td_held_listener(&j->held);
+	options.listener.stop = stop_search;
+	j->run = run;
 	j->n = j->chunk_first = j->chunk.len = 0;
 	j->sequences = j->others = false;
 	j->left_out = 0;

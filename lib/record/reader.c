@@ -248,6 +248,9 @@ static int find_frame(struct tundish_reader *r, struct tundish_error *e)
 		int rc = fill(r, TD_FRAME_EXTRA, CHUNK, e);
 		if (rc < 0)
 			return rc;
+		/* a device may have no end and no record */
+		if (td_stopped(&r->o.listener))
+			return td_err(e, TUNDISH_E_STOPPED, "stopped");
 		size_t end = r->w.buf.len;
 		if (have(r) < TD_FRAME_EXTRA) {
 			r->w.at = end;

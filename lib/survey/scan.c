@@ -48,6 +48,15 @@ static void hold_notice(void *data, const char *text)
 	hold.notice(hold.data, text);
 }
 
+static int stop_search(void *data)
+{
+	struct slot *s = TD_OUTER(data, struct slot, job);
+	pthread_mutex_lock(&s->run->talk);
+	int stop = td_stopped(s->run->scan->listener);
+	pthread_mutex_unlock(&s->run->talk);
+	return stop;
+}
+
 /* A reader without a voice: what is wrong is told when the piece is read. */
 static struct tundish_reader *new_walker(const struct run *run)
 {
@@ -118,7 +127,7 @@ static int take(void *ctx, void *slot, uint64_t *ret_bytes, struct tundish_error
 	s->job.scan = run->scan;
 	s->job.part = s->part;
 	s->job.hold = (struct tundish_listener){ .data = &s->job, .fault = count_fault,
-		.notice = hold_notice };
+		.notice = hold_notice, .stop = stop_search };
 	s->job.told_bytes = s->job.unpolled = 0;
 	*ret_bytes = READER_BYTES;
 	return 1;

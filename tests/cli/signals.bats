@@ -43,3 +43,11 @@ make_many() {
 	tundish convert many -o other/set --shards 3 -q 2>/dev/null
 	diff -r out other
 }
+
+@test "one signal ends the search for records in a device that has none" {
+	for command in count 'count --verify' inspect 'shard -o out/set' 'feed --to null'; do
+		# shellcheck disable=SC2086
+		run -130 timeout --preserve-status -s INT -k 10 1 "$TUNDISH" $command /dev/zero
+	done
+	same "$(ls -A out 2>/dev/null)" ""
+}
