@@ -222,10 +222,10 @@ same_pixels() {
 	tundish convert -q "$PHOTOS/coffee" -o rows/p --shards 1 --jpeg-index rows
 	tundish convert -q "$PHOTOS/coffee" -o plain/p --shards 1
 	mkdir wrong
-	python3 - "$BATS_TEST_DIRNAME/mkrecords.py" rows/p-train.tfrecord-00000-of-00001 >wrong/w.tfrecord <<'PY'
+	PYTHONPATH=$BATS_TEST_DIRNAME python3 - rows/p-train.tfrecord-00000-of-00001 >wrong/w.tfrecord <<'PY'
 import struct, sys
-exec(open(sys.argv[1]).read().replace("\nmain()\n", "\n"))
-data, at = open(sys.argv[2], "rb").read(), 0
+from mkrecords import frame
+data, at = open(sys.argv[1], "rb").read(), 0
 while at < len(data):
     (n,) = struct.unpack_from("<Q", data, at)
     record = bytearray(data[at + 12:at + 12 + n])
