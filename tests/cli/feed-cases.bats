@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# tundish feed where other loaders lost, repeated or never ended their records; 23 records
+# with labels 0..22 in 4 shards, see golden/cases/ORIGIN.md.
+load lib
+
+CASES=$SOURCE/tests/golden/cases
+SET=$CASES/54-reshuffle-each-epoch
+ORDER="0 4 8 12 16 20 1 5 9 13 17 21 2 6 10 14 18 22 3 7 11 15 19" # of the files
+
+# labels ARG...: feeds with these options, prints the labels of each batch on a line
+labels() {
+	tundish feed "$@" --to npy -q >"$T/out.npy" || return
+	python3 - "$T/out.npy" <<'PY'
+import ast, struct, sys
+data, at, images = open(sys.argv[1], "rb").read(), 0, True
+while at < len(data):
+    (n,) = struct.unpack_from("<H", data, at + 8)
+    head = ast.literal_eval(data[at + 10:at + 10 + n].decode())
+    at += 10 + n
+    count = 1
+    for side in head["shape"]:
+        count *= side
+    if not images:
+        print(*struct.unpack_from("<%dq" % count, data, at))
+    at += count * int(head["descr"][2:])
+    images = not images
+PY
+}
+
+lines() {
+	tr ' ' '\n' <<<"$1"
+}
+
+@test "case 54: each epoch has an order of its own, the same for the same seed" {
+	both=$(labels "$SET" --epochs 2 --batch 23 --shuffle full)
+	first=$(head -n 1 <<<"$both") second=$(tail -n 1 <<<"$both")
+	[ "$first" != "$second" ]
+	same "$(lines "$first" | sort -n | tr '\n' ' ')" "$(seq 0 22 | tr '\n' ' ')"
+	same "$(lines "$second" | sort -n | tr '\n' ' ')" "$(seq 0 22 | tr '\n' ' ')"
+	same "$(labels "$SET" --epochs 2 --batch 23 --shuffle full)" "$both"
+	same "$(labels "$SET" --batch 23 --shuffle off)" "$ORDER"
+}
+
+@test "case 56: each record once an epoch, whatever the threads" {
+	for threads in 1 2 4 8 32; do
+		same "$(labels "$SET" --batch 4 -j $threads | paste -sd' ')" "$ORDER"
+	done
+}
+
+@test "case 57: the last batch is kept, dropped or padded, and never empty" {
+	sizes() {
+		labels "$SET" --batch 4 --last "$1" | awk '{ printf "%d ", NF }'
+	}
+	same "$(sizes keep)" "4 4 4 4 4 3 "
+	same "$(sizes drop)" "4 4 4 4 4 "
+	same "$(sizes pad)" "4 4 4 4 4 4 "
+	same "$(labels "$SET" --batch 4 --last keep | tail -n 1)" "11 15 19"
+}
+
+@test "case 59: one shard or empty ones for many threads" {
+	for set in one some-empty; do
+		same "$(labels "$CASES/59-fewer-shards-than-readers/$set" -j 8 | tr ' ' '\n' | wc -l)" 5
+	done
+}
+
+@test "case 60: ranks share the records, each dealt once" {
+	for rank in 0 1 2 3; do
+		labels "$SET" --batch 1 --rank $rank --world 4 --uneven keep >"$T/rank$rank"
+	done
+	same "$(cat "$T"/rank? | sort -n)" "$(seq 0 22)"
+	same "$(wc -l "$T"/rank? | awk 'NR < 5 { printf "%d ", $1 }')" "6 6 6 5 "
+	run_split 2 feed "$SET" --to null --batch 1 --rank 0 --world 4
+	run_split 2 feed "$SET" --to null --rank 4 --world 4
+}
+
+@test "case 70: a feed ends after one epoch" {
+	same "$(labels "$SET" | tr ' ' '\n' | wc -l)" 23
+}
