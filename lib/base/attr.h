@@ -6,7 +6,6 @@
 
 #define td_printf_like(fmt, args) __attribute__((format(printf, fmt, args)))
 #define td_must_check __attribute__((warn_unused_result))
-#define td_cleanup(fn) __attribute__((cleanup(fn)))
 #define td_likely(x) __builtin_expect(!!(x), 1)
 #define td_unlikely(x) __builtin_expect(!!(x), 0)
 

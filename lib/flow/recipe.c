@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/thread.h"
 
-size_t td_dtype_bytes(int dtype)
+static size_t dtype_bytes(int dtype)
 {
 	return dtype == TUNDISH_UINT8 ? 1 : dtype == TUNDISH_FLOAT32 ? 4 : 2;
 }
@@ -255,7 +255,7 @@ int td_recipe_measure(const struct td_recipe *r, struct td_desk *desk, const voi
 
 int td_recipe_set_size(struct td_recipe *r, struct td_size size, struct tundish_error *e)
 {
-	size_t bytes = td_dtype_bytes(r->chain.dtype) * 3;
+	size_t bytes = dtype_bytes(r->chain.dtype) * 3;
 	if (td_mul_overflow(bytes, size.width, &bytes) || td_mul_overflow(bytes, size.height, &bytes))
 		return td_err(e, TUNDISH_E_LIMIT, "a picture of %ux%u is too large", size.height,
 		    size.width);

@@ -41,5 +41,3 @@ int td_recipe_measure(const struct td_recipe *r, struct td_desk *desk, const voi
 
 /* Fixes the size of rows. */
 int td_recipe_set_size(struct td_recipe *r, struct td_size size, struct tundish_error *e);
-
-size_t td_dtype_bytes(int dtype);

@@ -54,16 +54,27 @@ static void fill_symbols(uint16_t symbols[LOOKUPS], const struct td_huff_code *c
 	memset(symbols + at, 0, (LOOKUPS - at) * sizeof *symbols);
 }
 
+/* 1 and the symbols when the code is another than before, 0 when it is the same, -1
+ * when it is none: then the next one counts as another. */
+static int new_code(struct td_huff_code *c, uint16_t symbols[LOOKUPS], const uint8_t bits[17],
+    const uint8_t values[256])
+{
+	if (same_code(c, bits, values))
+		return 0;
+	if (!fill_code(c, bits, values)) {
+		memset(c, 0, sizeof *c);
+		return -1;
+	}
+	fill_symbols(symbols, c);
+	return 1;
+}
+
 bool td_huff_build_dc(struct td_huff_dc *t, const uint8_t bits[17], const uint8_t values[256])
 {
 	uint16_t symbols[LOOKUPS];
-	if (same_code(&t->code, bits, values))
-		return true;
-	if (!fill_code(&t->code, bits, values)) {
-		memset(&t->code, 0, sizeof t->code);
-		return false;
-	}
-	fill_symbols(symbols, &t->code);
+	int rc = new_code(&t->code, symbols, bits, values);
+	if (rc <= 0)
+		return rc == 0;
 	for (unsigned i = 0; i < LOOKUPS; i++) {
 		unsigned size = symbols[i] & 255, total = (symbols[i] >> 8) + size;
 		bool usable = symbols[i] && size <= 15;
@@ -87,13 +98,9 @@ static uint64_t part(unsigned total, unsigned symbol, unsigned go_on)
 bool td_huff_build_ac(struct td_huff_ac *t, const uint8_t bits[17], const uint8_t values[256])
 {
 	uint16_t symbols[LOOKUPS];
-	if (same_code(&t->code, bits, values))
-		return true;
-	if (!fill_code(&t->code, bits, values)) {
-		memset(&t->code, 0, sizeof t->code);
-		return false;
-	}
-	fill_symbols(symbols, &t->code);
+	int rc = new_code(&t->code, symbols, bits, values);
+	if (rc <= 0)
+		return rc == 0;
 	for (unsigned i = 0; i < LOOKUPS; i++) {
 		unsigned first = symbols[i], total = (first >> 8) + (first & 15);
 		if (!first) {

@@ -8,6 +8,7 @@
 
 #include <jpeglib.h>
 
+#include "crc32c.h"
 #include "media/image.h"
 
 struct blob {
@@ -193,3 +194,13 @@ static const struct sampling {
 	{ "grey 2x2", 1, { 0x22 }, false },
 	{ "RGB", 3, { 0x11, 0x11, 0x11 }, true },
 };
+
+/* CRC-32C over the RGB bytes, row by row. */
+static inline uint32_t rgb_sum(const struct td_pixels *p)
+{
+	uint32_t crc = 0;
+	for (uint32_t y = 0; y < p->height; y++)
+		for (uint32_t x = 0; x < p->width; x++)
+			crc = td_crc32c(crc, p->data + y * p->stride + (size_t)x * p->step, 3);
+	return crc;
+}

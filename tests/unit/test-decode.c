@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 
-#include "crc32c.h"
 
 #define LIMIT 268435456u
 
@@ -24,15 +23,6 @@ static struct td_pixels must_decode(const struct blob *b, const struct td_window
 	if (decode(&p, b, w, false, &e) < 0)
 		fail_msg("%s", e.text);
 	return p;
-}
-
-static uint32_t rgb_sum(const struct td_pixels *p)
-{
-	uint32_t crc = 0;
-	for (uint32_t y = 0; y < p->height; y++)
-		for (uint32_t x = 0; x < p->width; x++)
-			crc = td_crc32c(crc, p->data + y * p->stride + (size_t)x * p->step, 3);
-	return crc;
 }
 
 /* Checksums of what Pillow and TensorFlow make of them: in full, and 170 x 150 at 31, 40. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "pictures.h"
 
-#include "crc32c.h"
 
 #define LIMIT 268435456u
 
@@ -98,16 +97,6 @@ static struct td_pixels decode_case(struct td_decoder *d, const char *path, stru
 	assert_int_equal(td_decode(d, &p, &info, b->data, b->len, NULL, false, NULL), 0);
 	assert_int_equal(p.channels, 3);
 	return p;
-}
-
-/* CRC-32C over the RGB bytes, row by row. */
-static uint32_t rgb_sum(const struct td_pixels *p)
-{
-	uint32_t crc = 0;
-	for (uint32_t y = 0; y < p->height; y++)
-		for (uint32_t x = 0; x < p->width; x++)
-			crc = td_crc32c(crc, p->data + y * p->stride + (size_t)x * p->step, 3);
-	return crc;
 }
 
 static void test_png_kinds(void **state)
