@@ -5,8 +5,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "err.h"
+
+/* The allocator may keep what it is given back, per thread, for the next of that size; the
+ * pages of large buffers go back to the system whatever it does. */
+#define LARGE ((size_t)1 << 20)
+static void release(const struct td_buf *b)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)b->data + page - 1;
+	if (b->cap >= LARGE) {
+		first -= first % page;
+		uintptr_t end = (uintptr_t)b->data + b->cap;
+		end -= end % page;
+		madvise((void *)first, end - first, MADV_DONTNEED);
+	}
+	free(b->data);
+}
 
 static bool grow_to(struct td_buf *b, size_t cap, size_t keep)
 {
@@ -18,7 +35,7 @@ static bool grow_to(struct td_buf *b, size_t cap, size_t keep)
 		return false;
 	if (keep)
 		memcpy(data, b->data, keep);
-	free(b->data);
+	release(b);
 	b->data = data;
 	b->cap = cap;
 	return true;
@@ -77,7 +94,7 @@ bool td_buf_escape(struct td_buf *b, const void *text, size_t bytes)
 
 void td_buf_free(struct td_buf *b)
 {
-	free(b->data);
+	release(b);
 	*b = (struct td_buf){ 0 };
 }
 

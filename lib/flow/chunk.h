@@ -40,7 +40,8 @@ struct td_item {
 struct td_chunk {
 	struct td_chunk *next;
 	unsigned n, claimed, left; /* items, handed to workers, not yet finished */
-	uint64_t bytes;		   /* taken from the ledger */
+	uint64_t bytes;		   /* to be read, or that were read */
+	uint64_t held;		   /* taken from the ledger; stays for the buffer when it is empty */
 	struct td_buf buf;
 	struct td_item items[TD_CHUNK_ITEMS];
 };

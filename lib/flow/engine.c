@@ -161,8 +161,39 @@ static int find_record(struct tundish_flow *f, struct td_item *item)
 	return 0;
 }
 
-/* Fills a chunk with the next positions, as far as the ledger allows; one record may
- * always pass when no other is in memory. */
+/* Gives up buffers that wait to be used again. */
+static void drop_spare(struct tundish_flow *f)
+{
+	for (struct td_chunk *c = f->free_chunks; c; c = c->next) {
+		td_buf_free(&c->buf);
+		td_ledger_give(&f->ledger, c->held);
+		c->held = 0;
+	}
+}
+
+/* Room in the ledger for so many more bytes of a chunk; one record may always pass when no
+ * other is in memory. */
+static bool admit(struct tundish_flow *f, struct td_chunk *c, uint64_t bytes)
+{
+	if (c->bytes + bytes <= c->held)
+		return true;
+	uint64_t more = c->bytes + bytes - c->held;
+	bool fits = td_ledger_try(&f->ledger, more);
+	if (!fits) {
+		drop_spare(f);
+		fits = td_ledger_try(&f->ledger, more);
+	}
+	if (!fits && (c->n > 0 || f->busy_chunks > 0)) {
+		f->choked = c->n == 0;
+		return false;
+	}
+	if (!fits)
+		td_ledger_take(&f->ledger, more);
+	c->held += more;
+	return true;
+}
+
+/* Fills a chunk with the next positions, as far as the ledger allows. */
 static void claim(struct tundish_flow *f, struct td_chunk *c)
 {
 	struct td_slot *s;
@@ -175,15 +206,8 @@ static void claim(struct tundish_flow *f, struct td_chunk *c)
 		uint64_t bytes = td_item_read_bytes(&f->set, &item);
 		if (c->n > 0 && c->bytes + bytes > f->chunk_keep)
 			return;
-		if (!td_ledger_try(&f->ledger, bytes)) {
-			if (c->n > 0)
-				return;
-			if (f->busy_chunks > 0) {
-				f->choked = true;
-				return;
-			}
-			td_ledger_take(&f->ledger, bytes);
-		}
+		if (!admit(f, c, bytes))
+			return;
 		c->bytes += bytes;
 		c->items[c->n++] = item;
 		td_engine_give_row(f);
@@ -204,7 +228,6 @@ static void free_chunk(struct tundish_flow *f, struct td_chunk *c)
 {
 	c->next = f->free_chunks;
 	f->free_chunks = c;
-	td_ledger_give(&f->ledger, c->bytes);
 	f->choked = false;
 }
 
@@ -316,8 +339,11 @@ static void add_times(struct tundish_flow *f, struct td_desk *desk, unsigned ite
 static void recycle(struct tundish_flow *f, struct td_chunk *c)
 {
 	f->busy_chunks--;
-	if (c->buf.cap > 2 * f->chunk_keep)
+	if (c->buf.cap > 2 * f->chunk_keep) {
 		td_buf_free(&c->buf);
+		td_ledger_give(&f->ledger, c->held);
+		c->held = 0;
+	}
 	free_chunk(f, c);
 	if (can_fetch(f))
 		td_pool_wake(f->pool, 1);

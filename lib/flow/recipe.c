@@ -93,7 +93,8 @@ static int apply(const struct td_recipe *r, struct td_picture *p, unsigned first
 	return 0;
 }
 
-/* Pictures up to this stand outside of the ledger: a few MiB a thread. */
+/* Pictures up to this do not wait for their turn; what the largest of them took stays in
+ * the ledger, as it does in the desk. */
 #define SMALL_PICTURE ((uint64_t)8 << 20)
 
 /* What decoding takes at most: all pixels, and for some files all coefficients. */
@@ -103,9 +104,25 @@ static uint64_t decode_bytes(const struct td_image_info *info)
 	return pixels * (info->progressive ? 10 : 4);
 }
 
-/* Gives back what only a large picture needed. */
-static void slim(struct td_desk *desk)
+/* True when the picture has to leave by gate as well. */
+static bool enter(struct td_gate *g, struct td_desk *desk, uint64_t need)
 {
+	if (need > SMALL_PICTURE) {
+		td_gate_enter(g, need);
+		return true;
+	}
+	if (need > desk->held) {
+		td_ledger_take(g->ledger, need - desk->held);
+		desk->held = need;
+	}
+	return false;
+}
+
+/* Gives back what only a large picture needed. */
+static void slim(struct td_gate *g, struct td_desk *desk)
+{
+	td_ledger_give(g->ledger, desk->held);
+	desk->held = 0;
 	struct td_decoder *fresh;
 	if (td_decoder_new(&fresh, NULL) == 0) {
 		td_decoder_free(desk->decoder);
@@ -212,9 +229,7 @@ int td_recipe_make(const struct td_recipe *r, struct td_desk *desk, const void *
 	desk->parse_ns += td_now_ns() - start;
 	struct td_picture p;
 	uint64_t need = decode_bytes(&info);
-	bool large = r->gate && need > SMALL_PICTURE;
-	if (large)
-		td_gate_enter(r->gate, need);
+	bool large = r->gate && enter(r->gate, desk, need);
 	td_picture_start(&p, desk, &info, found.file, found.file_bytes, e);
 	p.index = found.index;
 	p.index_len = found.index_bytes;
@@ -226,7 +241,7 @@ int td_recipe_make(const struct td_recipe *r, struct td_desk *desk, const void *
 	if (rc == 0)
 		rc = finish(r, &p, r->cut, epoch, position, out, ret_differs);
 	if (large) {
-		slim(desk);
+		slim(r->gate, desk);
 		td_gate_leave(r->gate, need);
 	}
 	return rc;

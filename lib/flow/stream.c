@@ -200,7 +200,10 @@ void td_stream_fetch(struct tundish_flow *f)
 	cpu = td_thread_cpu_ns() - cpu;
 	td_pool_lock(f->pool);
 	f->reading = false;
-	td_ledger_take(&f->ledger, c->bytes);
+	if (c->buf.cap > c->held) {
+		td_ledger_take(&f->ledger, c->buf.cap - c->held);
+		c->held = c->buf.cap;
+	}
 	for (unsigned i = 0; i < c->n; i++) {
 		struct td_item *item = &c->items[i];
 		item->slot = slot;
