@@ -20,11 +20,19 @@
 /* What an Example of a picture has besides the picture and the name, about. */
 #define EXAMPLE_EXTRA 128
 
+/* Fields of a record; those without a key are left out. */
+struct fields {
+	struct td_field *list;
+	size_t n, cap;
+	bool lost; /* one for which there was no memory */
+};
+
 /* What one thread works with. */
 struct hand {
 	struct td_decoder *decoder;
 	struct td_loaded loaded;
 	struct td_buf path, encoded, index;
+	struct fields fields;
 };
 
 struct convert {
@@ -217,6 +225,18 @@ static bool array_features(struct convert *c)
 	return p->features[p->n_features - 1].json && td_pack_feature(p, "dtype", TD_FEATURE_TEXT, 1);
 }
 
+static bool extra_features(struct convert *c)
+{
+	const struct td_specs *specs = &c->list.specs;
+	bool ok = true;
+	for (size_t i = 0; ok && i < specs->n; i++)
+		ok = td_pack_feature(&c->p, specs->list[i].key,
+		    specs->list[i].kind == TUNDISH_INT64 ? TD_FEATURE_INT :
+		    specs->list[i].kind == TUNDISH_FLOAT ? TD_FEATURE_FLOAT : TD_FEATURE_TEXT,
+		    specs->list[i].length);
+	return ok;
+}
+
 static int fill_features(struct convert *c, struct tundish_error *e)
 {
 	struct td_pack *p = &c->p;
@@ -229,7 +249,7 @@ static int fill_features(struct convert *c, struct tundish_error *e)
 		p->no_tfds = "pictures and arrays are mixed";
 	ok = ok && (!labels || td_pack_feature(p, k->label, TD_FEATURE_LABEL, 1)) &&
 	    td_pack_feature(p, k->filename, TD_FEATURE_TEXT, 1) &&
-	    (!names || td_pack_feature(p, k->text, TD_FEATURE_TEXT, 1));
+	    (!names || td_pack_feature(p, k->text, TD_FEATURE_TEXT, 1)) && extra_features(c);
 	return ok ? 0 : td_err_memory(e);
 }
 
@@ -304,29 +324,29 @@ static struct td_bytes bytes_of(const char *s)
 	return (struct td_bytes){ s, strlen(s) };
 }
 
-/* Fields of a record; those without a key are left out. */
-struct fields {
-	struct td_field list[16];
-	size_t n;
-};
+static void add_field(struct fields *f, const struct td_field *field)
+{
+	if (!td_grow(&f->list, &f->cap, f->n, sizeof *f->list))
+		f->lost = true;
+	else if (field->key)
+		f->list[f->n++] = *field;
+}
 
 static void add_bytes(struct fields *f, const char *key, const struct td_bytes *value)
 {
-	if (key)
-		f->list[f->n++] = (struct td_field){ .key = key, .kind = TUNDISH_BYTES, .n = 1, .bytes = value };
+	add_field(f, &(struct td_field){ .key = key, .kind = TUNDISH_BYTES, .n = 1, .bytes = value });
 }
 
 static void add_int(struct fields *f, const char *key, const int64_t *value)
 {
-	if (key)
-		f->list[f->n++] = (struct td_field){ .key = key, .kind = TUNDISH_INT64, .n = 1, .ints = value };
+	add_field(f, &(struct td_field){ .key = key, .kind = TUNDISH_INT64, .n = 1, .ints = value });
 }
 
 /* Appends the Example with its frame around it. */
 static int add_frame(struct td_buf *frames, const struct fields *f, uint64_t max_bytes, struct tundish_error *e)
 {
 	size_t start = frames->len;
-	if (!td_buf_reserve(frames, TD_FRAME_EXTRA))
+	if (f->lost || !td_buf_reserve(frames, TD_FRAME_EXTRA))
 		return td_err_memory(e);
 	frames->len += TD_FRAME_HEADER;
 	int rc = td_example_encode(frames, f->list, f->n, max_bytes, e);
@@ -341,15 +361,29 @@ static int add_frame(struct td_buf *frames, const struct fields *f, uint64_t max
 	return 0;
 }
 
+static struct fields *start_fields(struct hand *h)
+{
+	h->fields.n = 0;
+	h->fields.lost = false;
+	return &h->fields;
+}
+
 /* The features that pictures and arrays have alike. */
-static int finish_record(struct convert *c, const struct td_item *item, struct fields *f, struct td_buf *frames,
+static int finish_record(struct convert *c, const struct td_item *item, struct hand *h, struct td_buf *frames,
     struct tundish_error *e)
 {
+	struct fields *f = &h->fields;
 	const struct td_key_names *k = &c->keys;
 	const struct td_class *class = item->class >= 0 ? &c->p.classes.list[item->class] : NULL;
 	const struct td_bytes name = bytes_of(td_item_name(&c->list, item));
 	const struct td_bytes class_name = bytes_of(class ? class->name : "");
+	const struct td_bytes group = bytes_of(td_item_name(&c->list, item));
 	const int64_t label = class ? class->label : -1;
+	for (size_t i = 0; i < h->loaded.extras.n; i++) {
+		const struct td_field extra = td_extra_field(&h->loaded.extras, i);
+		add_field(f, &extra);
+	}
+	add_bytes(f, item->flags & TD_ITEM_PART ? "group" : NULL, &group);
 	add_bytes(f, k->filename, &name);
 	add_int(f, class ? k->label : NULL, &label);
 	add_bytes(f, class && !c->p.classes.numbers ? k->text : NULL, &class_name);
@@ -369,34 +403,30 @@ static int make_picture(struct convert *c, const struct td_item *item, struct ha
 		return rc;
 	const struct td_bytes format = bytes_of(info.kind == TD_IMAGE_PNG ? "png" : "jpeg");
 	const int64_t width = info.width, height = info.height;
-	struct fields f = { .n = 0 };
-	add_bytes(&f, k->image, &image);
-	add_bytes(&f, k->format, &format);
-	add_int(&f, k->height, &height);
-	add_int(&f, k->width, &width);
-	add_bytes(&f, index.len ? td_index_key : NULL, &index);
-	return finish_record(c, item, &f, frames, e);
+	struct fields *f = start_fields(h);
+	add_bytes(f, k->image, &image);
+	add_bytes(f, k->format, &format);
+	add_int(f, k->height, &height);
+	add_int(f, k->width, &width);
+	add_bytes(f, index.len ? td_index_key : NULL, &index);
+	return finish_record(c, item, h, frames, e);
 }
 
-static int make_array(struct convert *c, const struct td_item *item, const struct td_loaded *s,
-    struct td_buf *frames, struct tundish_error *e)
+static int make_array(struct convert *c, const struct td_item *item, struct hand *h, struct td_buf *frames,
+    struct tundish_error *e)
 {
+	const struct td_loaded *s = &h->loaded;
 	const struct td_bytes value = { s->data.data, s->data.len };
 	const struct td_bytes dtype = bytes_of(td_elem_name(s->dtype));
-	const struct td_bytes group = bytes_of(td_item_name(&c->list, item));
 	int64_t shape[TD_AXES];
-	struct fields f = { .n = 0 };
+	struct fields *f = start_fields(h);
 	for (unsigned i = 0; i < s->n_axes; i++)
 		shape[i] = (int64_t)s->shape[i];
-	add_bytes(&f, c->alike ? c->keys.image : c->value_key, &value);
-	if (!c->alike)
-		f.list[f.n++] = (struct td_field){ .key = c->shape_key, .kind = TUNDISH_INT64, .n = s->n_axes,
-			.ints = shape };
-	add_bytes(&f, "dtype", &dtype);
-	add_bytes(&f, item->flags & TD_ITEM_PART ? "group" : NULL, &group);
-	for (unsigned i = 0; i < s->n_places; i++)
-		add_int(&f, s->places[i].key, &s->places[i].value);
-	return finish_record(c, item, &f, frames, e);
+	add_bytes(f, c->alike ? c->keys.image : c->value_key, &value);
+	add_field(f, &(struct td_field){ .key = c->alike ? NULL : c->shape_key, .kind = TUNDISH_INT64,
+		.n = s->n_axes, .ints = shape });
+	add_bytes(f, "dtype", &dtype);
+	return finish_record(c, item, h, frames, e);
 }
 
 static int make(void *ctx, uint32_t number, unsigned worker, struct td_buf *frames, struct tundish_error *e)
@@ -404,12 +434,13 @@ static int make(void *ctx, uint32_t number, unsigned worker, struct td_buf *fram
 	struct convert *c = ctx;
 	struct hand *h = &c->hands[worker];
 	const struct td_item *item = &c->list.items[number];
-	if (!td_item_path(&h->path, &c->list, item))
+	struct td_file file;
+	if (!td_item_file(&file, &h->path, &c->list, item))
 		return td_err_memory(e);
-	int rc = td_formats[item->format]->load(&h->loaded, (const char *)h->path.data, item->part, &c->cut, e);
+	int rc = td_format_load(&h->loaded, item->format, &file, item->part, &c->cut, e);
 	if (rc < 0)
 		return rc;
-	return h->loaded.array ? make_array(c, item, &h->loaded, frames, e) : make_picture(c, item, h, frames, e);
+	return h->loaded.array ? make_array(c, item, h, frames, e) : make_picture(c, item, h, frames, e);
 }
 
 static int place(void *ctx, uint32_t number, struct td_place *ret, const char **ret_name,
@@ -441,6 +472,7 @@ static void free_convert(struct convert *c)
 		td_loaded_free(&c->hands[i].loaded);
 		td_buf_free(&c->hands[i].encoded);
 		td_buf_free(&c->hands[i].index);
+		free(c->hands[i].fields.list);
 	}
 	free(c->hands);
 	td_buf_free(&c->path);

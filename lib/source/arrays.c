@@ -235,11 +235,19 @@ static int add_region(struct td_parts *p, const struct opened *o, unsigned regio
 	return 0;
 }
 
-static int parts(struct td_parts *ret, const char *path, const struct td_cut *cut,
+static bool add_specs(struct td_specs *specs, const struct td_raster_info *info, const struct td_cut *cut)
+{
+	bool spe = info->kind == TD_RASTER_SPE;
+	return (!spe || info->n_regions == 1 || td_specs_add(specs, "region", TUNDISH_INT64, 1)) &&
+	    (!spe || cut->stack || td_specs_add(specs, "frame", TUNDISH_INT64, 1)) &&
+	    (!cut->tile_h || (td_specs_add(specs, "y", TUNDISH_INT64, 1) && td_specs_add(specs, "x", TUNDISH_INT64, 1)));
+}
+
+static int parts(struct td_parts *ret, const struct td_file *file, const struct td_cut *cut,
     const struct tundish_listener *l, struct tundish_error *e)
 {
 	struct opened *o;
-	int rc = open_file(&o, path, cut, l, e);
+	int rc = open_file(&o, file->path, cut, l, e);
 	if (rc < 0)
 		return rc;
 	const struct td_raster_info *info = td_raster_info(o->raster);
@@ -252,9 +260,13 @@ static int parts(struct td_parts *ret, const char *path, const struct td_cut *cu
 		p.data_path = strdup(info->data_path);
 		rc = p.data_path ? 0 : td_err_memory(e);
 	}
+	if (rc == 0 && !add_specs(&p.specs, info, cut))
+		rc = td_err_memory(e);
 	close_opened(o);
 	if (rc == 0)
 		*ret = p;
+	else
+		td_parts_free(&p);
 	return rc;
 }
 
@@ -363,10 +375,18 @@ static int pad_tile(struct td_loaded *s, const struct opened *o, const struct gr
 	return 0;
 }
 
-static void add_place(struct td_loaded *s, const char *key, uint64_t value)
+static bool add_place(struct td_loaded *s, const char *key, uint64_t value)
 {
-	s->places[s->n_places].key = key;
-	s->places[s->n_places++].value = (int64_t)value;
+	return td_extra_ints(&s->extras, key, &(int64_t){ (int64_t)value }, 1);
+}
+
+/* Where the item was cut out. */
+static bool add_places(struct td_loaded *s, const struct td_raster_info *info, unsigned region,
+    const struct grid *g, const struct spot *spot, const struct td_cut *cut)
+{
+	bool regions = info->kind == TD_RASTER_SPE && info->n_regions > 1;
+	return (!regions || add_place(s, "region", region)) && (!g->framed || add_place(s, "frame", spot->frame)) &&
+	    (!cut->tile_h || (add_place(s, "y", spot->y) && add_place(s, "x", spot->x)));
 }
 
 static int read_item(struct td_loaded *s, struct opened *o, uint64_t number, const struct td_cut *cut,
@@ -383,31 +403,24 @@ static int read_item(struct td_loaded *s, struct opened *o, uint64_t number, con
 	s->array = true;
 	s->dtype = dtype_of(info, cut);
 	s->n_axes = shape_of(s->shape, o, &g, cut, &spot.part);
-	s->n_places = 0;
 	if (!bytes_of(&bytes, s->shape, s->n_axes, s->dtype) || bytes > cut->max_bytes)
 		return td_err(e, TUNDISH_E_LIMIT, "record would be %" PRIu64 " bytes; the limit is %" PRIu64,
 		    bytes, cut->max_bytes);
 	rc = read_numbers(s, o, &spot.part, cut, &s->data, e);
 	if (rc == 0 && s->data.len < bytes)
 		rc = pad_tile(s, o, &g, &spot.part, cut, e);
-	if (info->kind == TD_RASTER_SPE && info->n_regions > 1)
-		add_place(s, "region", region);
-	if (g.framed)
-		add_place(s, "frame", spot.frame);
-	if (cut->tile_h) {
-		add_place(s, "y", spot.y);
-		add_place(s, "x", spot.x);
-	}
+	if (rc == 0 && !add_places(s, info, region, &g, &spot, cut))
+		rc = td_err_memory(e);
 	return rc;
 }
 
-static int load(struct td_loaded *s, const char *path, uint32_t part, const struct td_cut *cut,
+static int load(struct td_loaded *s, const struct td_file *file, uint32_t part, const struct td_cut *cut,
     struct tundish_error *e)
 {
-	if (!s->opened || strcmp(s->opened_path, path) != 0) {
+	if (!s->opened || strcmp(s->opened_path, file->path) != 0) {
 		struct opened *o;
-		char *copy = strdup(path);
-		int rc = copy ? open_file(&o, path, cut, NULL, e) : td_err_memory(e);
+		char *copy = strdup(file->path);
+		int rc = copy ? open_file(&o, file->path, cut, NULL, e) : td_err_memory(e);
 		if (rc < 0) {
 			free(copy);
 			return rc;

@@ -12,6 +12,8 @@
 int td_settle_items(struct td_listing *l, const struct td_list_options *o, struct tundish_error *e)
 {
 	struct td_classes *c = &l->classes;
+	for (size_t i = 0; i < c->n; i++)
+		c->list[i].items = 0;
 	for (size_t i = 0; i < l->n; i++)
 		if (l->items[i].class >= 0)
 			c->list[l->items[i].class].items++;
@@ -40,7 +42,7 @@ static int not_listed(const struct td_list_options *o, const char *what, const c
 
 static bool has_class(const struct td_item *item)
 {
-	return item->class >= 0;
+	return item->class >= 0 || item->flags & TD_ITEM_LABELS;
 }
 
 /* Removes items without a class, each a bad one. */

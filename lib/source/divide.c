@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "assign.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "list.h"
@@ -15,6 +16,7 @@ struct divide {
 	struct tundish_error *e;
 	struct td_item *items;
 	size_t n, cap;
+	bool labels; /* a file gave some */
 	struct td_map data_files; /* that belong to another: no items and not left out */
 	struct td_buf path;
 };
@@ -42,25 +44,55 @@ static void note_shape(struct td_arrays *a, const struct td_parts *p)
 	a->n += p->n;
 }
 
-static int divide_file(struct divide *d, const struct td_item *file, const struct td_format *format)
+/* The class that the file itself gives an item. */
+static int find_class(struct divide *d, struct td_item *item, const char *name)
 {
-	struct td_parts parts;
-	struct tundish_error why = { 0 };
-	const char *path = (const char *)d->path.data;
-	int rc = format->parts(&parts, path, d->o->cut, d->o->listener, &why);
-	if (rc == TUNDISH_E_MEMORY)
-		return td_err_memory(d->e);
-	if (rc < 0)
-		return td_bad_item(d->bad, rc, TD_PLACE(path), td_item_name(d->l, file), why.text, d->e);
-	note_shape(&d->l->arrays, &parts);
+	struct td_classes *c = &d->l->classes;
+	item->class = td_classes_add(c, name, strlen(name));
+	if (item->class == -1)
+		return td_err(d->e, TUNDISH_E_USAGE, "class \"%s\" is not in the class list %s", TD_ESC(name),
+		    TD_ESC(d->o->class_list));
+	return item->class < 0 ? td_err_memory(d->e) : 0;
+}
+
+static int add_parts(struct divide *d, const struct td_item *file, const struct td_parts *parts)
+{
+	const char *label = parts->labels.len ? (const char *)parts->labels.data : NULL;
 	struct td_item item = *file;
-	item.bytes = parts.bytes;
-	item.flags |= parts.n > 1 ? TD_ITEM_PART : 0;
-	for (item.part = 0; rc == 0 && item.part < parts.n; item.part++)
-		rc = add_item(d, &item);
+	int rc = 0;
+	item.bytes = parts->bytes;
+	item.flags |= parts->n > 1 ? TD_ITEM_PART : 0;
+	item.flags |= label ? TD_ITEM_LABELS : 0;
+	for (item.part = 0; rc == 0 && item.part < parts->n; item.part++) {
+		if (label)
+			rc = find_class(d, &item, label);
+		if (rc == 0)
+			rc = add_item(d, &item);
+		label += label ? strlen(label) + 1 : 0;
+	}
+	return rc;
+}
+
+static int divide_file(struct divide *d, const struct td_item *item)
+{
+	struct td_parts parts = { 0 };
+	struct td_file file;
+	struct tundish_error why = { 0 };
+	if (!td_item_file(&file, &d->path, d->l, item))
+		return td_err_memory(d->e);
+	int rc = td_format_parts(&parts, item->format, &file, d->o->cut, d->o->listener, &why);
+	if (rc == TUNDISH_E_MEMORY || rc == TUNDISH_E_MODULE)
+		return td_err(d->e, rc, "%s", why.text);
+	if (rc < 0)
+		return td_bad_item(d->bad, rc, TD_PLACE(file.path), td_item_name(d->l, item), why.text, d->e);
+	if (!parts.pictures)
+		note_shape(&d->l->arrays, &parts);
+	rc = add_parts(d, item, &parts);
 	if (rc == 0 && parts.data_path && !td_map_at(&d->data_files, parts.data_path, strlen(parts.data_path)))
 		rc = td_err_memory(d->e);
-	free(parts.data_path);
+	d->labels |= parts.labels.len > 0;
+	td_specs_meet(&d->l->specs, &parts.specs);
+	td_parts_free(&parts);
 	return rc;
 }
 
@@ -91,13 +123,13 @@ static int divide_all(struct divide *d)
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < d->l->n; i++) {
 		const struct td_item *item = &d->l->items[i];
-		const struct td_format *format = td_formats[item->format];
-		if (!format->parts)
+		struct td_specs none = { 0 };
+		if (td_format_divides(item->format)) {
+			rc = divide_file(d, item);
+		} else {
+			td_specs_meet(&d->l->specs, &none);
 			rc = add_item(d, item);
-		else if (!td_item_path(&d->path, d->l, item))
-			rc = td_err_memory(d->e);
-		else
-			rc = divide_file(d, item, format);
+		}
 	}
 	return rc;
 }
@@ -108,7 +140,7 @@ int td_listing_divide(struct td_listing *l, const struct td_list_options *o, str
 	struct divide d = { .l = l, .o = o, .bad = bad, .e = e, .data_files.value_bytes = 1 };
 	bool any = false;
 	for (size_t i = 0; i < l->n; i++)
-		any |= td_formats[l->items[i].format]->parts != NULL;
+		any |= td_format_divides(l->items[i].format);
 	if (!any)
 		return 0;
 	int rc = divide_all(&d);
@@ -122,6 +154,8 @@ int td_listing_divide(struct td_listing *l, const struct td_list_options *o, str
 		d.items = old;
 		rc = forget_data_files(&d);
 	}
+	if (rc == 0 && d.labels)
+		rc = td_settle_items(l, o, e);
 	free(d.items);
 	td_map_free(&d.data_files);
 	td_buf_free(&d.path);

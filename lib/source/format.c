@@ -2,9 +2,11 @@
  * The table of formats. */
 #include "format.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "arrays.h"
+#include "base/module.h"
 #include "picture.h"
 
 const struct td_format *const td_formats[] = {
@@ -34,6 +36,47 @@ int td_format_named(const char *path)
 	return -1;
 }
 
+/* The format itself, or what its module exports; NULL when that is missing. */
+static const struct td_format *resolve(unsigned format, struct tundish_error *e)
+{
+	static _Atomic(const struct td_format *) opened[TD_COUNT(td_formats)];
+	const struct td_format *f = td_formats[format];
+	const struct td_format *known = f->module ? atomic_load(&opened[format]) : f;
+	const struct td_module *module;
+	if (known || td_module_open(&module, f->module, "source", f->package, e) < 0)
+		return known;
+	atomic_store(&opened[format], module->vtable);
+	return module->vtable;
+}
+
+bool td_format_divides(unsigned format)
+{
+	return td_formats[format]->parts || td_formats[format]->module;
+}
+
+int td_format_parts(struct td_parts *ret, unsigned format, const struct td_file *file,
+    const struct td_cut *cut, const struct tundish_listener *l, struct tundish_error *e)
+{
+	const struct td_format *f = resolve(format, e);
+	return f ? f->parts(ret, file, cut, l, e) : TUNDISH_E_MODULE;
+}
+
+int td_format_load(struct td_loaded *out, unsigned format, const struct td_file *file, uint32_t part,
+    const struct td_cut *cut, struct tundish_error *e)
+{
+	const struct td_format *f = resolve(format, e);
+	td_extras_reset(&out->extras);
+	return f ? f->load(out, file, part, cut, e) : TUNDISH_E_MODULE;
+}
+
+void td_parts_free(struct td_parts *parts)
+{
+	free(parts->data_path);
+	td_specs_free(&parts->specs);
+	td_buf_free(&parts->labels);
+	*parts = (struct td_parts){ 0 };
+}
+
 void td_loaded_free(struct td_loaded *s)
 {
 	if (s->opened)
@@ -41,5 +84,6 @@ void td_loaded_free(struct td_loaded *s)
 	free(s->opened_path);
 	td_buf_free(&s->data);
 	td_buf_free(&s->scratch);
+	td_extras_free(&s->extras);
 	*s = (struct td_loaded){ 0 };
 }

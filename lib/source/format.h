@@ -3,6 +3,7 @@
 #pragma once
 #include "base/buf.h"
 #include "base/elem.h"
+#include "extra.h"
 #include "tundish.h"
 
 /* As many first bytes of a file are enough for every probe. */
@@ -32,6 +33,12 @@ struct td_cut {
 int td_cut_parse(struct td_cut *ret, const struct tundish_pack_options *o, struct tundish_error *e);
 void td_cut_free(struct td_cut *cut);
 
+/* A file to be read, as the format sees it. */
+struct td_file {
+	const char *path;
+	const char *spec; /* what the user wrote behind the path and a colon; NULL: nothing */
+};
+
 /* The items in one file. */
 struct td_parts {
 	uint32_t n;
@@ -39,9 +46,15 @@ struct td_parts {
 	enum td_elem dtype;
 	unsigned n_axes;
 	uint64_t shape[TD_AXES];
+	bool pictures;	/* encoded ones; then no shape is known */
 	uint64_t bytes; /* of each, about */
 	char *data_path; /* another file that belongs to it; to be freed */
+	struct td_specs specs; /* the features that td_loaded.extras of all items have */
+	/* Where the file says itself what the items are: a class each, as a text with its
+	 * NUL; numbers in decimal. Empty: it does not say. */
+	struct td_buf labels;
 };
+void td_parts_free(struct td_parts *parts);
 
 /* An item that was read. The buffer is recycled. */
 struct td_loaded {
@@ -50,12 +63,7 @@ struct td_loaded {
 	enum td_elem dtype;
 	unsigned n_axes;
 	uint64_t shape[TD_AXES];
-	/* more features, one int64 each: where it was cut out */
-	struct {
-		const char *key; /* static */
-		int64_t value;
-	} places[4];
-	unsigned n_places;
+	struct td_extras extras; /* emptied before each item */
 	/* the file that was read last is kept open by its format */
 	void *opened;
 	char *opened_path;
@@ -65,6 +73,9 @@ void td_loaded_free(struct td_loaded *s);
 
 struct td_format {
 	const char *name; /* "picture" */
+	/* Of a format that a module reads: its name and the package; parts and load are then
+	 * those of the struct td_format that the module exports. */
+	const char *module, *package;
 	/* How sure it is that this is its kind, from the first bytes: 0 not at all, 100 by
 	 * an unmistakable mark. `path` helps where content alone does not tell. */
 	int (*probe)(const char *path, const uint8_t *head, size_t len);
@@ -72,12 +83,12 @@ struct td_format {
 	bool (*named)(const char *path);
 	/* The items in a file, by its header alone; NULL: the file is one. Errors are reasons
 	 * without the path. */
-	int (*parts)(struct td_parts *ret, const char *path, const struct td_cut *cut,
+	int (*parts)(struct td_parts *ret, const struct td_file *file, const struct td_cut *cut,
 	    const struct tundish_listener *l, struct tundish_error *e);
-	/* Reads item number `part` of the file at `path`. Any thread, each with its own struct.
+	/* Reads item number `part` of a file. Any thread, each with its own struct.
 	 * Errors are the item's own, in `e` a reason without the path, but MEMORY. */
-	int (*load)(struct td_loaded *out, const char *path, uint32_t part, const struct td_cut *cut,
-	    struct tundish_error *e);
+	int (*load)(struct td_loaded *out, const struct td_file *file, uint32_t part,
+	    const struct td_cut *cut, struct tundish_error *e);
 };
 
 /* All that are built in. */
@@ -88,3 +99,10 @@ extern const unsigned td_n_formats;
 int td_format_probe(const char *path, const uint8_t *head, size_t len);
 /* The format whose name the file bears, or -1. */
 int td_format_named(const char *path);
+/* Whether files of a format, by its place in td_formats, are to be divided. */
+bool td_format_divides(unsigned format);
+/* Its parts and load; what a module does is called there. Errors also MODULE. */
+int td_format_parts(struct td_parts *ret, unsigned format, const struct td_file *file,
+    const struct td_cut *cut, const struct tundish_listener *l, struct tundish_error *e);
+int td_format_load(struct td_loaded *out, unsigned format, const struct td_file *file, uint32_t part,
+    const struct td_cut *cut, struct tundish_error *e);

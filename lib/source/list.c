@@ -28,14 +28,23 @@ bool td_item_path(struct td_buf *out, const struct td_listing *l, const struct t
 	    td_buf_add(out, name, strlen(name) + 1);
 }
 
-bool td_listing_root(struct td_listing *l, const char *folder, size_t skip)
+bool td_item_file(struct td_file *ret, struct td_buf *out, const struct td_listing *l, const struct td_item *item)
 {
-	char *copy = strdup(folder);
-	if (!copy || !td_grow(&l->roots, &l->roots_cap, l->n_roots, sizeof *l->roots)) {
+	if (!td_item_path(out, l, item))
+		return false;
+	*ret = (struct td_file){ (const char *)out->data, l->roots[item->root].spec };
+	return true;
+}
+
+bool td_listing_root(struct td_listing *l, const char *folder, size_t skip, const char *spec)
+{
+	char *copy = strdup(folder), *spec_copy = spec ? strdup(spec) : NULL;
+	if (!copy || (spec && !spec_copy) || !td_grow(&l->roots, &l->roots_cap, l->n_roots, sizeof *l->roots)) {
 		free(copy);
+		free(spec_copy);
 		return false;
 	}
-	l->roots[l->n_roots++] = (struct td_root){ .folder = copy, .skip = skip };
+	l->roots[l->n_roots++] = (struct td_root){ .folder = copy, .skip = skip, .spec = spec_copy };
 	return true;
 }
 
@@ -165,7 +174,7 @@ static int visit(void *ctx, const struct td_walk_entry *entry, struct tundish_er
 }
 
 /* With more than one source, names begin with the source's own: they stay unique. */
-static int walk_source(struct lister *w, const char *source, struct tundish_error *e)
+static int walk_folder(struct lister *w, const char *source, struct tundish_error *e)
 {
 	char *tidy = strdup(source), *folder = NULL;
 	if (!tidy)
@@ -175,7 +184,7 @@ static int walk_source(struct lister *w, const char *source, struct tundish_erro
 	bool plain = w->o->n_sources == 1 || !*base || strcmp(base, "..") == 0;
 	folder = plain ? strdup(source) : td_path_folder(tidy);
 	w->prefix = plain ? strdup("") : td_path_join(base, "");
-	int rc = folder && w->prefix && td_listing_root(w->l, folder, strlen(w->prefix)) ? 0 :
+	int rc = folder && w->prefix && td_listing_root(w->l, folder, strlen(w->prefix), NULL) ? 0 :
 	    td_err_memory(e);
 	if (rc == 0)
 		rc = td_walk(source, visit, w, e);
@@ -185,48 +194,88 @@ static int walk_source(struct lister *w, const char *source, struct tundish_erro
 	return rc;
 }
 
+/* "FILE:SPEC" is divided where a file of that name is there: true with a copy of its name
+ * in *ret_path, to be freed, and what stands behind it in *ret_spec. */
+static bool divide_source(const char *source, char **ret_path, const char **ret_spec)
+{
+	struct stat st;
+	for (const char *colon = strchr(source, ':'); colon; colon = strchr(colon + 1, ':')) {
+		char *path = strndup(source, (size_t)(colon - source));
+		if (path && stat(path, &st) == 0 && S_ISREG(st.st_mode)) {
+			*ret_path = path;
+			*ret_spec = colon + 1;
+			return true;
+		}
+		free(path);
+	}
+	return false;
+}
+
 /* A file that was named itself is an item, whatever it is. */
-static int add_source_file(struct lister *w, const char *source, const struct stat *st, struct tundish_error *e)
+static int add_source_file(struct lister *w, const char *source, const char *spec, const struct stat *st,
+    struct tundish_error *e)
 {
 	char *folder = td_path_folder(source);
 	const struct td_item item = { .bytes = (uint64_t)st->st_size, .class = -1,
 		.flags = TD_ITEM_PROBE | TD_ITEM_NAMED };
 	struct td_listing *l = w->l;
 	bool same = folder && l->n_roots && strcmp(l->roots[l->n_roots - 1].folder, folder) == 0 &&
-	    l->roots[l->n_roots - 1].skip == 0;
-	bool ok = folder && (same || td_listing_root(l, folder, 0)) &&
+	    l->roots[l->n_roots - 1].skip == 0 && !spec && !l->roots[l->n_roots - 1].spec;
+	bool ok = folder && (same || td_listing_root(l, folder, 0, spec)) &&
 	    td_listing_add(l, l->n_roots - 1, "", td_path_base(source), &item);
 	free(folder);
 	note_file(l, td_path_base(source), item.bytes, (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec);
 	return ok ? 0 : td_err_memory(e);
 }
 
-static int look_at_sources(const struct td_list_options *o, struct tundish_error *e)
+static int look_at_source(const char *source, struct tundish_error *e)
 {
 	struct stat st;
+	char *path;
+	const char *spec;
+	if (strcmp(source, "-") == 0)
+		return td_err(e, TUNDISH_E_USAGE, "standard input is no source of pictures");
+	if (stat(source, &st) == 0)
+		return S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) ? 0 :
+		    td_err(e, TUNDISH_E_USAGE, "%s: neither a file nor a folder", TD_ESC(source));
+	int rc = td_err_errno(e, errno, "%s", TD_ESC(source));
+	if (!divide_source(source, &path, &spec))
+		return rc;
+	free(path);
+	return 0;
+}
+
+static int look_at_sources(const struct td_list_options *o, struct tundish_error *e)
+{
 	for (size_t i = 0; i < o->n_sources; i++) {
-		if (strcmp(o->sources[i], "-") == 0)
-			return td_err(e, TUNDISH_E_USAGE, "standard input is no source of pictures");
-		if (stat(o->sources[i], &st) != 0)
-			return td_err_errno(e, errno, "%s", TD_ESC(o->sources[i]));
-		if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
-			return td_err(e, TUNDISH_E_USAGE, "%s: neither a file nor a folder",
-			    TD_ESC(o->sources[i]));
+		int rc = look_at_source(o->sources[i], e);
+		if (rc < 0)
+			return rc;
 	}
 	return o->n_sources ? 0 : td_err(e, TUNDISH_E_USAGE, "no source is given");
+}
+
+static int walk_source(struct lister *w, const char *source, struct tundish_error *e)
+{
+	struct stat st;
+	char *path = NULL;
+	const char *spec = NULL;
+	if (stat(source, &st) == 0)
+		return S_ISDIR(st.st_mode) ? walk_folder(w, source, e) : add_source_file(w, source, NULL, &st, e);
+	if (!divide_source(source, &path, &spec) || stat(path, &st) != 0) {
+		free(path);
+		return td_err_errno(e, ENOENT, "%s", TD_ESC(source));
+	}
+	int rc = add_source_file(w, path, spec, &st, e);
+	free(path);
+	return rc;
 }
 
 static int walk_sources(struct lister *w, struct tundish_error *e)
 {
 	int rc = 0;
-	for (size_t i = 0; rc == 0 && i < w->o->n_sources; i++) {
-		const char *source = w->o->sources[i];
-		struct stat st;
-		if (stat(source, &st) != 0)
-			return td_err_errno(e, errno, "%s", TD_ESC(source));
-		rc = S_ISDIR(st.st_mode) ? walk_source(w, source, e) :
-		    add_source_file(w, source, &st, e);
-	}
+	for (size_t i = 0; rc == 0 && i < w->o->n_sources; i++)
+		rc = walk_source(w, w->o->sources[i], e);
 	if (rc == 0 && w->l->n >= UINT32_MAX)
 		rc = td_err(e, TUNDISH_E_LIMIT, "more than %" PRIu32 " items", UINT32_MAX - 1);
 	return rc;
@@ -397,13 +446,20 @@ int td_list(struct td_listing *ret, const struct td_list_options *options, struc
 	return rc;
 }
 
+static void free_root(struct td_root *root)
+{
+	free(root->folder);
+	free(root->spec);
+}
+
 void td_listing_free(struct td_listing *l)
 {
 	for (size_t i = 0; i < l->n_roots; i++)
-		free(l->roots[i].folder);
+		free_root(&l->roots[i]);
 	free(l->roots);
 	free(l->items);
 	td_buf_free(&l->names);
 	td_classes_free(&l->classes);
+	td_specs_free(&l->specs);
 	*l = (struct td_listing){ 0 };
 }

@@ -29,11 +29,13 @@ enum {
 	TD_ITEM_TAKEN = 2, /* named by the table */
 	TD_ITEM_NAMED = 4, /* by the user: an item whatever it holds */
 	TD_ITEM_PART = 8,  /* one of several in its file */
+	TD_ITEM_LABELS = 16, /* its file says its class, whatever the labels of the others come from */
 };
 
 struct td_root {
 	char *folder; /* names are below it; "" for those that were given as they are */
 	size_t skip;  /* bytes of a name before what stands below the source */
+	char *spec;   /* what the user wrote behind the file's name and a colon; or NULL */
 };
 
 /* Arrays among the items: the shape that all have, if they have one. */
@@ -53,6 +55,7 @@ struct td_listing {
 	struct td_root *roots;
 	size_t n_roots, roots_cap;
 	struct td_arrays arrays;
+	struct td_specs specs; /* that the extras of all items have */
 	struct td_classes classes; /* n is 0: records have no label */
 	uint32_t files;		   /* a checksum of the files' names, sizes and times */
 	uint64_t looked_at;	   /* files that were met, litter apart */
@@ -89,11 +92,14 @@ static inline const char *td_item_name(const struct td_listing *l, const struct 
 /* The path to open, with a NUL, into `out`. */
 bool td_item_path(struct td_buf *out, const struct td_listing *l, const struct td_item *item)
     td_must_check;
+/* The file to read, its path in `out`. */
+bool td_item_file(struct td_file *ret, struct td_buf *out, const struct td_listing *l,
+    const struct td_item *item) td_must_check;
 
 /* For the files of this room: more names and items. False without memory. */
 bool td_listing_add(struct td_listing *l, size_t root, const char *prefix, const char *name,
     const struct td_item *item) td_must_check;
-bool td_listing_root(struct td_listing *l, const char *folder, size_t skip) td_must_check;
+bool td_listing_root(struct td_listing *l, const char *folder, size_t skip, const char *spec) td_must_check;
 /* Divides files that hold several items; a file that cannot be read is bad. */
 int td_listing_divide(struct td_listing *l, const struct td_list_options *options, struct td_bad *bad,
     struct tundish_error *e);

@@ -200,7 +200,7 @@ static int64_t add_other(struct match *m, const char *path)
 			return td_err_memory(m->e), -2;
 	}
 	free(full);
-	if (!td_listing_root(m->l, folder, 0) ||
+	if (!td_listing_root(m->l, folder, 0, NULL) ||
 	    !td_listing_add(m->l, m->l->n_roots - 1, "", path, &item) ||
 	    !index_name(&m->names, path, (uint32_t)m->l->n - 1, false))
 		return td_err_memory(m->e), -2;

@@ -26,13 +26,12 @@ static bool named(const char *path)
 	return false;
 }
 
-static int load(struct td_loaded *out, const char *path, uint32_t part, const struct td_cut *cut,
+static int load(struct td_loaded *out, const struct td_file *file, uint32_t part, const struct td_cut *cut,
     struct tundish_error *e)
 {
 	(void)part;
 	out->array = false;
-	out->n_places = 0;
-	int rc = td_read_file(&out->data, path, cut->max_bytes, e);
+	int rc = td_read_file(&out->data, file->path, cut->max_bytes, e);
 	if (rc == 0 && out->data.len == 0)
 		rc = td_err(e, TUNDISH_E_CORRUPT, "empty file");
 	return rc;

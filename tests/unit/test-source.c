@@ -353,6 +353,54 @@ static void expressions(void **state)
 	remove_tree(root);
 }
 
+static void test_extras(void **state)
+{
+	(void)state;
+	struct td_extras x = { 0 };
+	for (unsigned round = 0; round < 2; round++) {
+		td_extras_reset(&x);
+		assert_true(td_extra_ints(&x, "frame", (int64_t[]){ 7, -1 }, 2) && td_extra_text(&x, "name", "one"));
+		for (unsigned i = 0; i < 100; i++)
+			assert_true(td_extra_floats(&x, "t", (float[]){ 0.5f }, 1));
+		assert_true(td_extra_bytes(&x, "list", (struct td_bytes[]){ { "ab", 2 }, { NULL, 0 } }, 2));
+		assert_int_equal(x.n, 103);
+		struct td_field f = td_extra_field(&x, 0);
+		assert_string_equal(f.key, "frame");
+		assert_int_equal(f.ints[1], -1);
+		f = td_extra_field(&x, 1);
+		assert_int_equal(f.bytes[0].len, 3);
+		assert_memory_equal(f.bytes[0].data, "one", 3);
+		f = td_extra_field(&x, 101);
+		assert_true(f.floats[0] == 0.5f);
+		f = td_extra_field(&x, 102);
+		assert_int_equal(f.n, 2);
+		assert_memory_equal(f.bytes[0].data, "ab", 2);
+		assert_int_equal(f.bytes[1].len, 0);
+	}
+	td_extras_free(&x);
+}
+
+/* What all files have is left, with an open length where lengths differ. */
+static void test_specs(void **state)
+{
+	(void)state;
+	struct td_specs all = { 0 }, more = { 0 };
+	assert_true(td_specs_add(&more, "y", TUNDISH_INT64, 1) && td_specs_add(&more, "x", TUNDISH_INT64, 1) &&
+	    td_specs_add(&more, "t", TUNDISH_FLOAT, 3));
+	td_specs_meet(&all, &more);
+	assert_int_equal(all.n, 3);
+	assert_true(td_specs_add(&more, "t", TUNDISH_FLOAT, 4) && td_specs_add(&more, "y", TUNDISH_INT64, 1) &&
+	    td_specs_add(&more, "x", TUNDISH_BYTES, 1));
+	td_specs_meet(&all, &more);
+	assert_int_equal(all.n, 2);
+	assert_string_equal(all.list[0].key, "y");
+	assert_int_equal(all.list[0].length, 1);
+	assert_int_equal(all.list[1].length, -1);
+	td_specs_meet(&all, &more);
+	assert_int_equal(all.n, 0);
+	td_specs_free(&all);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -367,6 +415,8 @@ int main(void)
 		cmocka_unit_test(tables),
 		cmocka_unit_test(bad_tables),
 		cmocka_unit_test(expressions),
+		cmocka_unit_test(test_extras),
+		cmocka_unit_test(test_specs),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

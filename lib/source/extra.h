@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Features of a record besides the item itself, its name and its class. */
+#pragma once
+#include "base/buf.h"
+#include "record/example.h"
+
+/* The features of one item, copied into memory that is recycled. Zeroed memory has none;
+ * td_extras_reset() empties it. All that add return false without memory. */
+struct td_extras {
+	struct td_buf data;
+	struct td_extra {
+		int kind; /* enum tundish_kind */
+		size_t key, values, n; /* where in data */
+	} *list;
+	size_t n, cap;
+};
+void td_extras_reset(struct td_extras *x);
+void td_extras_free(struct td_extras *x);
+bool td_extra_ints(struct td_extras *x, const char *key, const int64_t *values, size_t n) td_must_check;
+bool td_extra_floats(struct td_extras *x, const char *key, const float *values, size_t n) td_must_check;
+bool td_extra_bytes(struct td_extras *x, const char *key, const struct td_bytes *values, size_t n) td_must_check;
+bool td_extra_text(struct td_extras *x, const char *key, const char *text) td_must_check;
+/* Feature number i, good until more are added. */
+struct td_field td_extra_field(struct td_extras *x, size_t i);
+
+/* What features a file's items will have, known before they are read: metadata name
+ * those that all items of a set have alike. */
+struct td_specs {
+	struct td_spec {
+		char *key;
+		int kind;
+		int64_t length; /* values a record, or -1 where it differs */
+	} *list;
+	size_t n, cap;
+	bool met; /* by td_specs_meet(): an empty list means that nothing is common */
+};
+bool td_specs_add(struct td_specs *s, const char *key, int kind, int64_t length) td_must_check;
+/* Leaves in `all` what both have, the shorter list's memory is freed. */
+void td_specs_meet(struct td_specs *all, struct td_specs *more);
+void td_specs_free(struct td_specs *s);
