@@ -409,7 +409,8 @@ struct tundish_pack_options {
 	const char *class_list; /* * file with a class a line, in this order; others are refused */
 	int64_t label_offset;	/* * added to each label; 0 */
 	const char *reencode;	/* * "jpeg:95", "jpeg-lossless"; NULL: bytes are kept as they are */
-	const char *jpeg_index;	/* * "rows", "mcus:8", "off"; NULL: off */
+	const char *jpeg_index;	/* "rows", "mcus:8", "off"; NULL: convert makes none, shard leaves
+				 * those that are there */
 	int check;		/* * enum tundish_check; STRUCTURE */
 	/* * "default" (NULL), "slim", or changes to either: "[slim,]image=NAME,height=" (no
 	 * name: not written). */

@@ -172,11 +172,11 @@ int td_jpeg_index(struct td_decoder *d, struct td_buf *out, const void *data, si
 }
 
 int td_jpeg_lossless(struct td_decoder *d, struct td_buf *out, const void *data, size_t len,
-    uint64_t max_pixels, struct tundish_error *e)
+    bool restarts, uint64_t max_pixels, struct tundish_error *e)
 {
 	if (td_image_probe(data, len) != TD_IMAGE_JPEG)
 		return td_err(e, TUNDISH_E_UNSUPPORTED, "not a JPEG picture");
-	return td_jpeg_restart_form(d->jpeg, out, data, len, max_pixels, e);
+	return td_jpeg_rewrite(d->jpeg, out, data, len, restarts, max_pixels, e);
 }
 
 void td_decoder_free(struct td_decoder *d)

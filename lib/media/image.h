@@ -69,11 +69,12 @@ int td_jpeg_index(struct td_decoder *d, struct td_buf *out, const void *data, si
     uint32_t spacing, struct tundish_error *e);
 
 /* Appends the same JPEG as a plain baseline file: same coefficients and markers, optimised
- * codes, a restart marker a row of MCUs, by which windows are found without an index;
- * progressive files become 3 times faster to decode. The result was decoded in full and
- * compared; where it differs, and for damaged files, an error (keep the original). */
+ * codes; with `restarts` a restart marker a row of MCUs, by which windows are found without
+ * an index, else none at all. Progressive files become 3 times faster to decode. The result
+ * was decoded in full and compared; where it differs, and for damaged files, an error (keep
+ * the original). */
 int td_jpeg_lossless(struct td_decoder *d, struct td_buf *out, const void *data, size_t len,
-    uint64_t max_pixels, struct tundish_error *e);
+    bool restarts, uint64_t max_pixels, struct tundish_error *e);
 
 /* Part of a picture, in pixels. */
 struct td_window {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The same coefficients as a plain baseline file with a restart marker a row. */
+ * The same coefficients as a plain baseline file, with or without restart markers. */
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +19,7 @@ struct transcoder {
 	struct jpeg_error_mgr err;
 	struct jpeg_progress_mgr progress;
 	jmp_buf jump;
+	bool restarts;
 	int code;
 	char message[JMSG_LENGTH_MAX];
 	uint8_t *data;
@@ -73,7 +74,8 @@ static void transcode(struct transcoder *t, const void *data, size_t len)
 	jpeg_read_header(&t->in, TRUE);
 	jvirt_barray_ptr *coefficients = jpeg_read_coefficients(&t->in);
 	jpeg_copy_critical_parameters(&t->in, &t->out);
-	t->out.restart_in_rows = 1;
+	t->out.restart_in_rows = t->restarts;
+	t->out.restart_interval = 0;
 	t->out.optimize_coding = TRUE;
 	jpeg_mem_dest(&t->out, &t->data, &t->len);
 	jpeg_write_coefficients(&t->out, coefficients);
@@ -136,14 +138,14 @@ static int compare(struct td_jpeg *j, const struct td_image_info *info,
 	return r;
 }
 
-int td_jpeg_restart_form(struct td_jpeg *j, struct td_buf *out, const void *data, size_t len,
-    uint64_t max_pixels, struct tundish_error *e)
+int td_jpeg_rewrite(struct td_jpeg *j, struct td_buf *out, const void *data, size_t len,
+    bool restarts, uint64_t max_pixels, struct tundish_error *e)
 {
 	struct td_image_info info;
 	int r = td_jpeg_header(&info, data, len, max_pixels, e);
 	if (r < 0)
 		return r;
-	struct transcoder t = { .code = 0 };
+	struct transcoder t = { .restarts = restarts };
 	r = guarded_transcode(&t, data, len);
 	if (r < 0) {
 		td_err(e, r, "%s", t.message);

@@ -32,8 +32,8 @@ int td_jpeg_build_index(struct td_jpeg *j, struct td_buf *out, const void *data,
     uint32_t spacing, struct tundish_error *e);
 
 /* See td_jpeg_lossless() in image.h. */
-int td_jpeg_restart_form(struct td_jpeg *j, struct td_buf *out, const void *data, size_t len,
-    uint64_t max_pixels, struct tundish_error *e);
+int td_jpeg_rewrite(struct td_jpeg *j, struct td_buf *out, const void *data, size_t len,
+    bool restarts, uint64_t max_pixels, struct tundish_error *e);
 
 /* As td_decode(). The rows go to `pixels`, or with `pixels` NULL nowhere: then only the
  * warnings and errors count, and *ret is not set. */

@@ -7,12 +7,9 @@
 
 #include "base/crc32c.h"
 #include "base/err.h"
-#include "base/number.h"
 #include "base/thread.h"
-#include "media/image.h"
 #include "pack.h"
-#include "record/example.h"
-#include "record/foreign.h"
+#include "prepare.h"
 #include "record/frame.h"
 #include "record/sample.h"
 #include "source/list.h"
@@ -29,9 +26,9 @@ struct fields {
 
 /* What one thread works with. */
 struct hand {
-	struct td_decoder *decoder;
+	struct td_prep_desk desk;
 	struct td_loaded loaded;
-	struct td_buf path, encoded, index;
+	struct td_buf path;
 	struct fields fields;
 };
 
@@ -42,10 +39,7 @@ struct convert {
 	struct td_cut cut;
 	bool mixed, alike; /* pictures and arrays; arrays of one shape and no pictures */
 	char *value_key, *shape_key; /* of arrays that are not alike */
-	int quality; /* of the JPEG that pictures are turned into; 0: bytes are kept */
-	bool lossless; /* or its coefficients, written anew */
-	bool index;    /* a JPEG index goes into the record, with an entry every ... */
-	uint32_t spacing; /* ... so many MCUs; 0: one a row */
+	struct td_prepare prepare; /* pictures */
 	struct hand *hands;
 	unsigned n_hands;
 	struct td_buf path; /* for place() */
@@ -64,40 +58,6 @@ void tundish_convert_options_init(struct tundish_pack_options *ret_options)
 	};
 }
 
-/* The number behind a prefix, 1 to most; 0 if it is not like that. */
-static unsigned number_behind(const char *spec, const char *prefix, unsigned most)
-{
-	size_t skip = strlen(prefix);
-	uint64_t n;
-	bool good = strncmp(spec, prefix, skip) == 0 && td_parse_u64(&n, spec + skip, strlen(spec + skip));
-	return good && n <= most ? (unsigned)n : 0;
-}
-
-/* "jpeg:95", "jpeg-lossless", "jpeg-lossless:restart=rows" */
-static int parse_reencode(struct convert *c, const char *spec, struct tundish_error *e)
-{
-	if (!spec)
-		return 0;
-	c->lossless = strcmp(spec, "jpeg-lossless") == 0 || strcmp(spec, "jpeg-lossless:restart=rows") == 0;
-	c->quality = c->lossless ? 0 : (int)number_behind(spec, "jpeg:", 100);
-	if (c->lossless || c->quality)
-		return 0;
-	return td_err(e, TUNDISH_E_USAGE,
-	    "reencode: \"%s\" is neither jpeg:Q with Q from 1 to 100 nor jpeg-lossless", TD_ESC(spec));
-}
-
-/* "rows", "mcus:8", "off" */
-static int parse_index(struct convert *c, const char *spec, struct tundish_error *e)
-{
-	if (!spec || strcmp(spec, "off") == 0)
-		return 0;
-	c->index = true;
-	c->spacing = number_behind(spec, "mcus:", 65535);
-	if (c->spacing || strcmp(spec, "rows") == 0)
-		return 0;
-	return td_err(e, TUNDISH_E_USAGE, "jpeg-index: \"%s\" is neither rows, mcus:K nor off", TD_ESC(spec));
-}
-
 static int check_options(struct convert *c, struct tundish_error *e)
 {
 	const struct tundish_pack_options *o = c->p.o;
@@ -105,9 +65,7 @@ static int check_options(struct convert *c, struct tundish_error *e)
 	if (rc == 0)
 		rc = td_key_names_parse(&c->keys, o->keys, e);
 	if (rc == 0)
-		rc = parse_reencode(c, o->reencode, e);
-	if (rc == 0)
-		rc = parse_index(c, o->jpeg_index, e);
+		rc = td_prepare_parse(&c->prepare, o, e);
 	if (rc == 0)
 		rc = td_cut_parse(&c->cut, o, e);
 	if (rc == 0 && o->stratify && strcmp(o->stratify, "label") != 0 && strcmp(o->stratify, "none") != 0)
@@ -255,70 +213,6 @@ static int fill_features(struct convert *c, struct tundish_error *e)
 
 /* ---- records ---- */
 
-/* A JPEG whose coefficients cannot be written anew without loss stays as it is, like
- * all other pictures. */
-static int rewrite(struct convert *c, struct hand *h, const struct td_image_info *info, struct tundish_error *e)
-{
-	const struct td_buf *s = &h->loaded.data;
-	h->encoded.len = 0;
-	if (info->kind == TD_IMAGE_JPEG) {
-		int rc = td_jpeg_lossless(h->decoder, &h->encoded, s->data, s->len, c->p.o->max_pixels, e);
-		if (rc == 0 || rc == TUNDISH_E_MEMORY)
-			return rc;
-	}
-	return td_buf_add(&h->encoded, s->data, s->len) ? 0 : td_err_memory(e);
-}
-
-static int reencode(struct convert *c, struct hand *h, struct td_image_info *info, struct tundish_error *e)
-{
-	if (c->lossless)
-		return rewrite(c, h, info, e);
-	struct td_pixels pixels;
-	int rc = td_decode(h->decoder, &pixels, info, h->loaded.data.data, h->loaded.data.len, NULL, false, e);
-	h->encoded.len = 0;
-	if (rc == 0)
-		rc = td_jpeg_encode(&h->encoded, &pixels, c->quality, e);
-	info->kind = TD_IMAGE_JPEG;
-	return rc;
-}
-
-/* Checks the picture that was read: its bytes in *ret, what it is in *info. */
-static int check_picture(struct convert *c, struct hand *h, struct td_bytes *ret, struct td_image_info *info,
-    struct tundish_error *e)
-{
-	const struct tundish_pack_options *o = c->p.o;
-	int rc = 0;
-	if (td_image_probe(h->loaded.data.data, h->loaded.data.len) == TD_IMAGE_NONE) {
-		const char *what = td_foreign(h->loaded.data.data, h->loaded.data.len);
-		return td_err(e, TUNDISH_E_CORRUPT, "no known format%s%s%s", what ? " (" : "", what ? what : "",
-		    what ? ")" : "");
-	}
-	bool encodes = c->quality || c->lossless;
-	if (!h->decoder && (encodes || c->index || o->check == TUNDISH_CHECK_DECODE))
-		rc = td_decoder_new(&h->decoder, e);
-	if (rc == 0)
-		rc = td_image_check(info, h->loaded.data.data, h->loaded.data.len, o->check, o->max_pixels, h->decoder, e);
-	if (rc == 0 && encodes)
-		rc = reencode(c, h, info, e);
-	const struct td_buf *bytes = encodes ? &h->encoded : &h->loaded.data;
-	*ret = (struct td_bytes){ bytes->data, bytes->len };
-	return rc;
-}
-
-/* The index of the picture, where one is wanted and can be made. */
-static int get_index(struct convert *c, struct hand *h, const struct td_bytes *image, struct td_bytes *ret,
-    struct tundish_error *e)
-{
-	h->index.len = 0;
-	*ret = (struct td_bytes){ NULL, 0 };
-	if (!c->index)
-		return 0;
-	int rc = td_jpeg_index(h->decoder, &h->index, image->data, image->len, c->spacing, e);
-	if (rc == 0)
-		*ret = (struct td_bytes){ h->index.data, h->index.len };
-	return rc == TUNDISH_E_MEMORY ? rc : 0;
-}
-
 static struct td_bytes bytes_of(const char *s)
 {
 	return (struct td_bytes){ s, strlen(s) };
@@ -394,21 +288,18 @@ static int make_picture(struct convert *c, const struct td_item *item, struct ha
     struct tundish_error *e)
 {
 	const struct td_key_names *k = &c->keys;
-	struct td_image_info info;
-	struct td_bytes image, index;
-	int rc = check_picture(c, h, &image, &info, e);
-	if (rc == 0)
-		rc = get_index(c, h, &image, &index, e);
+	struct td_prepared p;
+	int rc = td_prepare_picture(&c->prepare, &h->desk, h->loaded.data.data, h->loaded.data.len, &p, e);
 	if (rc < 0)
 		return rc;
-	const struct td_bytes format = bytes_of(info.kind == TD_IMAGE_PNG ? "png" : "jpeg");
-	const int64_t width = info.width, height = info.height;
+	const struct td_bytes format = bytes_of(p.info.kind == TD_IMAGE_PNG ? "png" : "jpeg");
+	const int64_t width = p.info.width, height = p.info.height;
 	struct fields *f = start_fields(h);
-	add_bytes(f, k->image, &image);
+	add_bytes(f, k->image, &p.image);
 	add_bytes(f, k->format, &format);
 	add_int(f, k->height, &height);
 	add_int(f, k->width, &width);
-	add_bytes(f, index.len ? td_index_key : NULL, &index);
+	add_bytes(f, p.index.len ? td_index_key : NULL, &p.index);
 	return finish_record(c, item, h, frames, e);
 }
 
@@ -467,11 +358,9 @@ static int make_hands(struct convert *c, struct tundish_error *e)
 static void free_convert(struct convert *c)
 {
 	for (unsigned i = 0; c->hands && i < c->n_hands; i++) {
-		td_decoder_free(c->hands[i].decoder);
+		td_prep_desk_free(&c->hands[i].desk);
 		td_buf_free(&c->hands[i].path);
 		td_loaded_free(&c->hands[i].loaded);
-		td_buf_free(&c->hands[i].encoded);
-		td_buf_free(&c->hands[i].index);
 		free(c->hands[i].fields.list);
 	}
 	free(c->hands);

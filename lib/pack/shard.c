@@ -16,6 +16,7 @@
 #include "base/thread.h"
 #include "carry.h"
 #include "pack.h"
+#include "prepare.h"
 #include "record/frame.h"
 #include "record/reader.h"
 #include "scan.h"
@@ -26,6 +27,7 @@ struct hand {
 		int64_t file; /* -1: none */
 		int fd;
 	} *slots;
+	struct td_prep_desk desk;
 };
 
 struct shard {
@@ -33,6 +35,7 @@ struct shard {
 	struct td_paths paths;
 	struct td_scan scan;
 	struct td_filter filter;
+	struct td_prepare prepare;
 	struct hand *hands;
 	unsigned n_hands, n_slots;
 };
@@ -72,12 +75,32 @@ static void mend_frame(uint8_t *frame, uint64_t bytes)
 	td_frame_footer(frame + TD_FRAME_HEADER + length, frame + TD_FRAME_HEADER, length);
 }
 
+/* The frame at the end of `frames`, `bytes` long, with its record's index as wished. */
+static int renew_index(struct shard *s, struct hand *h, struct td_buf *frames, size_t bytes,
+    struct tundish_error *e)
+{
+	struct td_bytes made;
+	const uint8_t *record = frames->data + frames->len - bytes + TD_FRAME_HEADER;
+	int rc = td_prepare_record(&s->prepare, &h->desk, record, bytes - TD_FRAME_EXTRA, &made, e);
+	if (rc < 0 || made.data == record)
+		return rc;
+	frames->len -= bytes;
+	if (!td_buf_reserve(frames, made.len + TD_FRAME_EXTRA))
+		return td_err_memory(e);
+	uint8_t *frame = frames->data + frames->len;
+	memcpy(frame + TD_FRAME_HEADER, made.data, made.len);
+	mend_frame(frame, made.len + TD_FRAME_EXTRA);
+	frames->len += made.len + TD_FRAME_EXTRA;
+	return 0;
+}
+
 static int make(void *ctx, uint32_t item, unsigned worker, struct td_buf *frames, struct tundish_error *e)
 {
 	struct shard *s = ctx;
+	struct hand *h = &s->hands[worker];
 	const struct td_scan_record *r = &s->scan.records[item];
 	const char *reason = NULL;
-	int fd = file_of(s, &s->hands[worker], r->file, e);
+	int fd = file_of(s, h, r->file, e);
 	if (fd < 0)
 		return fd;
 	if (!td_buf_reserve(frames, r->bytes))
@@ -93,7 +116,7 @@ static int make(void *ctx, uint32_t item, unsigned worker, struct td_buf *frames
 	else if (td_frame_verify(frame, r->bytes, TUNDISH_CRC_FULL, &reason) < 0)
 		return td_err(e, TUNDISH_E_CORRUPT, "%s", reason);
 	frames->len += r->bytes;
-	return 0;
+	return renew_index(s, h, frames, r->bytes, e);
 }
 
 static int place(void *ctx, uint32_t item, struct td_place *ret, const char **ret_name, struct tundish_error *e)
@@ -242,6 +265,7 @@ static void free_shard(struct shard *s)
 			if (s->hands[i].slots[k].file >= 0)
 				close(s->hands[i].slots[k].fd);
 		free(s->hands[i].slots);
+		td_prep_desk_free(&s->hands[i].desk);
 	}
 	free(s->hands);
 	td_scan_free(&s->scan);
@@ -260,6 +284,8 @@ int tundish_shard(const struct tundish_pack_options *options, struct tundish_pac
 		.set.journal = -1 } };
 	s.p.ctx = &s;
 	int rc = td_pack_check(&s.p, ret_error);
+	if (rc == 0)
+		rc = td_prepare_parse(&s.prepare, &o, ret_error);
 	if (rc == 0)
 		rc = find_files(&s, ret_error);
 	if (rc == 0)

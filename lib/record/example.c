@@ -438,6 +438,29 @@ static int by_key(const void *a, const void *b)
 	return strcmp(((const struct sizes *)a)->field->key, ((const struct sizes *)b)->field->key);
 }
 
+static void put_entry(struct td_buf *out, const struct sizes *s)
+{
+	put_head(out, 1, s->entry);
+	put_bytes(out, 1, s->field->key, strlen(s->field->key));
+	put_head(out, 2, s->feature);
+	if (s->field->kind != TUNDISH_KIND_NONE) {
+		put_head(out, (unsigned)s->field->kind, s->list);
+		put_values(out, s->field);
+	}
+}
+
+/* Makes room for an Example whose entries take so many bytes, and writes its head. */
+static int begin(struct td_buf *out, uint64_t features, uint64_t max_bytes, struct tundish_error *e)
+{
+	if (field_bytes(features) > max_bytes)
+		return td_err(e, TUNDISH_E_LIMIT, "record would be %" PRIu64 " bytes; the limit is %"
+		    PRIu64, field_bytes(features), max_bytes);
+	if (!td_buf_reserve(out, (size_t)field_bytes(features)))
+		return td_err_memory(e);
+	put_head(out, 1, features);
+	return 0;
+}
+
 int td_example_encode(struct td_buf *out, const struct td_field *fields, size_t n,
     uint64_t max_bytes, struct tundish_error *e)
 {
@@ -450,25 +473,61 @@ int td_example_encode(struct td_buf *out, const struct td_field *fields, size_t 
 		features += field_bytes(sizes[i].entry);
 	}
 	qsort(sizes, n, sizeof *sizes, by_key);
-	int rc = 0;
-	if (field_bytes(features) > max_bytes)
-		rc = td_err(e, TUNDISH_E_LIMIT, "record would be %" PRIu64 " bytes; the limit is %"
-		    PRIu64, field_bytes(features), max_bytes);
-	else if (!td_buf_reserve(out, (size_t)field_bytes(features)))
-		rc = td_err_memory(e);
-	else
-		put_head(out, 1, features);
-	for (size_t i = 0; i < n && rc == 0; i++) {
-		const struct sizes *s = sizes + i;
-		put_head(out, 1, s->entry);
-		put_bytes(out, 1, s->field->key, strlen(s->field->key));
-		put_head(out, 2, s->feature);
-		if (s->field->kind != TUNDISH_KIND_NONE) {
-			put_head(out, (unsigned)s->field->kind, s->list);
-			put_values(out, s->field);
-		}
-	}
+	int rc = begin(out, features, max_bytes, e);
+	for (size_t i = 0; i < n && rc == 0; i++)
+		put_entry(out, &sizes[i]);
 	if (sizes != few)
 		free(sizes);
 	return rc;
+}
+
+/* < 0, 0, > 0 as the keys compare by their bytes. */
+static int compare_key(const struct tundish_feature *f, const char *key)
+{
+	size_t n = strlen(key), both = TD_MIN(f->key_bytes, n);
+	int c = both ? memcmp(f->key, key, both) : 0;
+	return c ? c : (f->key_bytes > n) - (f->key_bytes < n);
+}
+
+/* Bytes of all entries but that of the key, or CORRUPT. */
+static int64_t other_bytes(const void *example, size_t bytes, const char *key)
+{
+	struct td_entries it = { .all = td_span(example, bytes) };
+	struct tundish_feature f;
+	struct td_span entry;
+	int64_t n = 0;
+	int rc;
+	while ((rc = td_entries_next(&it, &f, &entry)) == 1)
+		if (compare_key(&f, key) != 0)
+			n += (int64_t)field_bytes(td_span_bytes(entry));
+	return rc < 0 ? rc : n;
+}
+
+int td_example_replace(struct td_buf *out, const void *example, size_t bytes, const char *key,
+    const struct td_bytes *value, uint64_t max_bytes, struct tundish_error *e)
+{
+	const struct td_field field = { .key = key, .kind = TUNDISH_BYTES, .n = 1, .bytes = value };
+	const struct sizes size = value ? sizes_of(&field) : (struct sizes){ 0 };
+	int64_t others = other_bytes(example, bytes, key);
+	if (others < 0)
+		return td_err(e, TUNDISH_E_CORRUPT, "not an Example");
+	int rc = begin(out, (uint64_t)others + (value ? field_bytes(size.entry) : 0), max_bytes, e);
+	if (rc < 0)
+		return rc;
+	struct td_entries it = { .all = td_span(example, bytes) };
+	struct tundish_feature f;
+	struct td_span entry;
+	bool due = value;
+	while (td_entries_next(&it, &f, &entry) == 1) {
+		int c = compare_key(&f, key);
+		if (due && c > 0) {
+			put_entry(out, &size);
+			due = false;
+		}
+		if (c != 0)
+			put_bytes(out, 1, entry.p, td_span_bytes(entry));
+	}
+	if (due)
+		put_entry(out, &size);
+	return 0;
 }

@@ -49,3 +49,9 @@ struct td_field {
  * is M"), before anything is written or allocated. */
 int td_example_encode(struct td_buf *out, const struct td_field *fields, size_t n,
     uint64_t max_bytes, struct tundish_error *e);
+
+/* Appends an Example anew with one bytes value under `key`, or with NULL without the key:
+ * other entries are copied as they are, in their order, and the new one stands before the
+ * first greater key. CORRUPT when it is no Example, LIMIT as above. */
+int td_example_replace(struct td_buf *out, const void *example, size_t bytes, const char *key,
+    const struct td_bytes *value, uint64_t max_bytes, struct tundish_error *e);

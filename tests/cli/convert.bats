@@ -136,6 +136,7 @@ digest() {
 	usage_error convert "$PHOTOS" -o out/p --reencode jpeg:0
 	usage_error convert "$PHOTOS" -o out/p --reencode png
 	usage_error convert "$PHOTOS" -o out/p --reencode jpeg-lossless:95
+	usage_error convert "$PHOTOS" -o out/p --reencode jpeg-lossless:restart=mcus
 	usage_error convert "$PHOTOS" -o out/p --jpeg-index mcus:0
 	usage_error convert "$PHOTOS" -o out/p --jpeg-index columns
 	usage_error convert "$PHOTOS" -o out/p --max-bad many
@@ -203,6 +204,10 @@ same_pixels() {
 	done
 }
 
+payload_sum() {
+	cat "$1"/p-* | sha256sum
+}
+
 @test "--jpeg-index: other readers see the same, crops come out the same" {
 	tundish convert -q "$PHOTOS" -o plain/p --shards 2
 	tundish convert -q "$PHOTOS" -o rows/p --shards 2 --jpeg-index rows
@@ -247,9 +252,19 @@ PY
 	tundish convert -q "$PHOTOS" -o again/p --shards 2 --reencode jpeg-lossless
 	same_pixels plain again
 	! cmp -s plain/p-train.tfrecord-00000-of-00002 again/p-train.tfrecord-00000-of-00002
-	# and then with an index: restart markers need none
+	# that is the form with restart markers, which need no index
 	tundish convert -q "$PHOTOS" -o both/p --shards 2 --reencode jpeg-lossless:restart=rows --jpeg-index rows
-	same_pixels plain both
+	same "$(payload_sum again)" "$(payload_sum both)"
+	# and without them an index can be made
+	tundish convert -q "$PHOTOS" -o off/p --shards 2 --reencode jpeg-lossless:restart=off --jpeg-index rows
+	same_pixels plain off
+	run_split 0 bench off --ops 'random_resized_crop:24' --json
+	holds "$output" '"jpeg_index_refused": 0'
+	for set in plain again off; do
+		cat $set/p-* | grep -c -a TDJ1 >$set.indexed || true
+	done
+	same "$(cat plain.indexed again.indexed)" $'0\n0'
+	[ "$(cat off.indexed)" -gt 20 ]
 }
 
 @test "bad items: kept apart, or the end, or allowed for" {

@@ -188,3 +188,36 @@ PY
 	holds "$stderr" "shards were whole"
 	same "$(digest out)" "$(digest want)"
 }
+
+@test "--jpeg-index makes, renews and takes out what convert makes" {
+	make_set
+	tundish convert -q "$DATA/photos" -o rows/photos --shards 3 --jpeg-index rows
+	tundish convert -q "$DATA/photos" -o four/photos --shards 3 --jpeg-index mcus:4
+	for wish in rows:rows four:mcus:4 in:off; do
+		for from in in rows four; do
+			tundish shard -q $from -o - --stratify none --jpeg-index "${wish#*:}" >made
+			tundish shard -q "${wish%%:*}" -o - --stratify none >want
+			cmp made want
+		done
+	done
+	# without the option records stay as they are
+	same "$(payloads rows/photos-*)" "$(tundish shard -q rows -o - >all; payloads all)"
+	run_split 0 shard in -o out/p --shards 2 --jpeg-index rows
+	run_split 0 shard in -o one/p --shards 2 --jpeg-index rows -j 1
+	same "$(digest out)" "$(digest one)"
+	diff <(python3 -m json.tool --sort-keys in/features.json) <(python3 -m json.tool --sort-keys out/features.json)
+	run_split 0 bench out --ops random_resized_crop:24 --json
+	json 'j["points"][0]["jpeg_index_refused"] == 0 if "points" in j else "\"jpeg_index_refused\": 0" in json.dumps(j)'
+	run_split 2 shard in -o new/p --jpeg-index columns
+	[ ! -e new ]
+}
+
+@test "--jpeg-index leaves alone what has no picture" {
+	records a.tfrecord 0 5
+	tundish shard -q a.tfrecord -o - --stratify none --jpeg-index rows | cmp - a.tfrecord
+	sequence=$SOURCE/tests/golden/cases/24-sequence-example
+	for file in "$sequence"/*; do
+		tundish shard -q "$file" -o - --stratify none >plain
+		tundish shard -q "$file" -o - --stratify none --jpeg-index rows | cmp - plain
+	done
+}

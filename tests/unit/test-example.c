@@ -188,6 +188,52 @@ static void test_encode(void **state)
 	td_buf_free(&out);
 }
 
+/* One key at the start, in the middle, at the end, twice; taken out again. */
+static void test_replace(void **state)
+{
+	(void)state;
+	const struct td_bytes one = { "1", 1 }, two = { "22", 2 };
+	static const char *const keys[] = { "a", "bb", "m", "z" };
+	struct td_field fields[4];
+	struct tundish_error e;
+	struct td_buf want = { 0 }, without = { 0 }, got = { 0 };
+	for (size_t i = 0; i < TD_COUNT(keys); i++) {
+		size_t n = 0;
+		for (size_t k = 0; k < TD_COUNT(keys); k++)
+			if (k != i)
+				fields[n++] = (struct td_field){ .key = keys[k], .kind = TUNDISH_BYTES,
+					.n = 1, .bytes = &one };
+		without.len = want.len = got.len = 0;
+		assert_int_equal(td_example_encode(&without, fields, n, 1000, &e), 0);
+		fields[n++] = (struct td_field){ .key = keys[i], .kind = TUNDISH_BYTES, .n = 1,
+			.bytes = &two };
+		assert_int_equal(td_example_encode(&want, fields, n, 1000, &e), 0);
+		assert_int_equal(td_example_replace(&got, without.data, without.len, keys[i], &two,
+		    want.len, &e), 0);
+		assert_int_equal(got.len, want.len);
+		assert_memory_equal(got.data, want.data, got.len);
+		/* where it is already, it comes in place of that */
+		struct td_buf again = { 0 };
+		assert_int_equal(td_example_replace(&again, got.data, got.len, keys[i], &two, 1000, &e), 0);
+		assert_int_equal(again.len, want.len);
+		assert_memory_equal(again.data, want.data, again.len);
+		again.len = 0;
+		assert_int_equal(td_example_replace(&again, got.data, got.len, keys[i], NULL, 1000, &e), 0);
+		assert_int_equal(again.len, without.len);
+		assert_memory_equal(again.data, without.data, again.len);
+		again.len = 0;
+		assert_int_equal(td_example_replace(&again, without.data, without.len, keys[i], &two,
+		    want.len - 1, &e), TUNDISH_E_LIMIT);
+		assert_int_equal(td_example_replace(&again, want.data, want.len - 1, keys[i], &two,
+		    1000, &e), TUNDISH_E_CORRUPT);
+		assert_int_equal(again.len, 0);
+		td_buf_free(&again);
+	}
+	td_buf_free(&want);
+	td_buf_free(&without);
+	td_buf_free(&got);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -195,6 +241,7 @@ int main(void)
 		cmocka_unit_test(test_unpacked),
 		cmocka_unit_test(test_odd_forms),
 		cmocka_unit_test(test_encode),
+		cmocka_unit_test(test_replace),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -201,7 +201,7 @@ static void test_damage(void **state)
 }
 
 /* Progressive, arithmetic, several scans, any sampling: plain baseline with one restart
- * marker a row, same pixels, same comment. */
+ * marker a row or none, same pixels, same comment. */
 static void test_lossless(void **state)
 {
 	(void)state;
@@ -222,7 +222,7 @@ static void test_lossless(void **state)
 		b = (struct blob){ more, b.len + sizeof comment };
 		struct td_buf out = { 0 };
 		struct tundish_error e = { 0 };
-		if (td_jpeg_lossless(decoder, &out, b.data, b.len, LIMIT, &e) < 0)
+		if (td_jpeg_lossless(decoder, &out, b.data, b.len, i % 3 > 0, LIMIT, &e) < 0)
 			fail_msg("file %u: %s", i, e.text);
 		struct blob made = { out.data, out.len };
 		struct td_image_info info;
@@ -230,6 +230,7 @@ static void test_lossless(void **state)
 				     TUNDISH_CHECK_DECODE, LIMIT, decoder, NULL),
 		    0);
 		assert_false(info.progressive);
+		assert_int_equal(memmem(made.data, made.len, "\xff\xdd\0\4", 4) != NULL, i % 3 > 0);
 		assert_non_null(memmem(made.data, made.len, comment, sizeof comment));
 		uint8_t *want = full_decode(&b, NULL);
 		for (int k = 0; k < 10; k++) {
@@ -241,7 +242,7 @@ static void test_lossless(void **state)
 		/* a damaged one is not touched */
 		struct blob cut = { b.data, b.len - b.len / 4 };
 		size_t len = out.len;
-		assert_true(td_jpeg_lossless(decoder, &out, cut.data, cut.len, LIMIT, &e) < 0);
+		assert_true(td_jpeg_lossless(decoder, &out, cut.data, cut.len, true, LIMIT, &e) < 0);
 		assert_int_equal(out.len, len);
 		td_buf_free(&out);
 		free(want);
