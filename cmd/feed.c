@@ -94,7 +94,7 @@ static int pump(struct call *call, struct tundish_flow *flow, struct tundish_fee
 			return rc;
 		rc = tundish_feed_put(feed, &batch, error);
 		tally->images += batch.count;
-		now.bytes += batch.images_bytes;
+		now.bytes += batch.arrays_bytes;
 		tundish_flow_release(flow, &batch);
 		rc = rc < 0 ? rc : note_cursor(s, flow, tally, false, error);
 		if (rc < 0)

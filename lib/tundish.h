@@ -494,7 +494,17 @@ enum tundish_dtype {
 	TUNDISH_FLOAT16 = 1,
 	TUNDISH_BFLOAT16 = 2,
 	TUNDISH_FLOAT32 = 3,
+	/* from here on only of arrays that are fed as they are, and of features */
 	TUNDISH_UINT16 = 4,
+	TUNDISH_INT8 = 5,
+	TUNDISH_INT16 = 6,
+	TUNDISH_UINT32 = 7,
+	TUNDISH_INT32 = 8,
+	TUNDISH_UINT64 = 9,
+	TUNDISH_DTYPE_INT64 = 10, /* TUNDISH_INT64 is a kind of feature */
+	TUNDISH_FLOAT64 = 11,
+	TUNDISH_COMPLEX64 = 12,
+	TUNDISH_COMPLEX128 = 13,
 };
 
 enum tundish_last {
@@ -552,6 +562,16 @@ struct tundish_flow_options {
 	struct tundish_listener listener;   /* needs to live until close */
 };
 
+/* One of the arrays of a batch, C order. */
+struct tundish_array {
+	const char *name; /* "image", "label", or as `select` has it; "NAME/lengths" */
+	int dtype;	  /* enum tundish_dtype */
+	unsigned ndim;
+	uint64_t shape[8]; /* rows first */
+	const void *data;
+	size_t bytes;
+};
+
 /* A batch, borrowed from the flow until tundish_flow_release(). */
 struct tundish_batch {
 	uint64_t epoch, index;	 /* from 0; index counts over all epochs */
@@ -561,9 +581,15 @@ struct tundish_batch {
 	int dtype;		 /* of images */
 	unsigned ndim;		 /* of images, the batch axis included */
 	uint64_t shape[8];
-	const void *images;	 /* C order; NULL for sets without pictures */
+	const void *images;	 /* C order; NULL when no pictures go out */
 	size_t images_bytes;
 	const int64_t *labels;	 /* [rows]; -1 where there is none */
+	/* All that goes out, in order: images and labels, or what `select` names. What records
+	 * have of different length is padded with zeros to the longest of the batch, and an
+	 * array of lengths follows. */
+	const struct tundish_array *arrays;
+	unsigned n_arrays;
+	size_t arrays_bytes;	 /* of all of them */
 	void *slot;		 /* the library's */
 };
 
@@ -582,7 +608,8 @@ struct tundish_flow_stats {
 	uint64_t consumer_wait_ns; /* the caller blocked in tundish_flow_next() */
 	uint64_t workers_wait_ns;  /* workers without anything to do */
 	uint64_t wall_ns;	/* since the first call of tundish_flow_next() */
-	uint64_t waits, wakeups;   /* how often */
+	uint64_t waits, wakeups;   /* how often a thread went to sleep, and was woken up */
+	uint64_t locks;		   /* how often the lock that all threads share was taken */
 	uint64_t memory_peak;	/* bytes in the ledger */
 	uint64_t index_refused; /* JPEG indexes that did not fit their picture and were ignored */
 	unsigned threads, prefetch;
@@ -627,8 +654,8 @@ TUNDISH_API void tundish_flow_close(struct tundish_flow *flow);
 
 struct tundish_feed;
 
-/* Opens a sink: "npy" (arrays images, labels, images, labels ...), "raw" (the
- * same bytes without headers), "hash" (SHA-256 over what "npy" would write) or
+/* Opens a sink: "npy" (the arrays of a batch one after another, in their order), "raw"
+ * (the same bytes without headers), "hash" (SHA-256 over what "npy" would write) or
  * "null". npy and raw write to file descriptor `fd`, which stays the caller's. */
 TUNDISH_API int tundish_feed_open(struct tundish_feed **ret_feed, const char *to, int fd,
     struct tundish_error *ret_error);

@@ -29,7 +29,7 @@ static double rate_of(const struct pass *p, enum rate rate)
 	case RATE_READ:
 		return (double)p->stats.record_bytes / s / 1e6;
 	default:
-		return (double)p->image_bytes / s / 1e6;
+		return (double)p->bytes / s / 1e6;
 	}
 }
 
@@ -73,6 +73,11 @@ static void print_rates(const struct benchout_point *point)
 	out_table(&t, stdout);
 }
 
+static double per(uint64_t n, uint64_t of)
+{
+	return of ? (double)n / (double)of : 0;
+}
+
 static void print_stages(const struct pass *sum)
 {
 	struct td_table t = { .columns = 6, .align = "lrrrrr" };
@@ -107,6 +112,11 @@ static void print_one(const struct benchout *out)
 	print_stages(&sum);
 	printf("\nconsumer waited %.0f %% of the time, workers were idle %.0f %%\n",
 	    100 * pass_consumer_wait(&sum), 100 * pass_workers_idle(&sum));
+	if (out->explain && sum.stats.batches)
+		printf("per batch: lock taken %.1f times, %.1f waits, %.1f wake-ups (%.2f, %.2f, %.2f per image)\n",
+		    per(sum.stats.locks, sum.stats.batches), per(sum.stats.waits, sum.stats.batches),
+		    per(sum.stats.wakeups, sum.stats.batches), per(sum.stats.locks, sum.images),
+		    per(sum.stats.waits, sum.images), per(sum.stats.wakeups, sum.images));
 }
 
 /* Of a chain of operations the last one; the ones before it stand in the rows above. */
@@ -291,6 +301,10 @@ static json_t *point_json(const struct benchout *out, unsigned i)
 	out_set_count(o, "prefetch_used", sum.stats.prefetch);
 	out_set_count(o, "memory_peak_bytes", sum.stats.memory_peak);
 	out_set_count(o, "jpeg_index_refused", sum.stats.index_refused);
+	out_set_count(o, "batches", sum.stats.batches);
+	out_set(o, "locks_per_batch", json_real(per(sum.stats.locks, sum.stats.batches)));
+	out_set(o, "waits_per_batch", json_real(per(sum.stats.waits, sum.stats.batches)));
+	out_set(o, "wakeups_per_batch", json_real(per(sum.stats.wakeups, sum.stats.batches)));
 	if (out->explain)
 		out_set(o, "explain", explain_json(&sum));
 	return o;

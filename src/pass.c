@@ -26,7 +26,7 @@ static int drain(struct tundish_flow *flow, const struct pass_limits *limits, st
 		if (rc < 0)
 			return rc;
 		pass->images += batch.count;
-		pass->image_bytes += batch.images_bytes;
+		pass->bytes += batch.arrays_bytes;
 		step(limits->step_ms);
 		tundish_flow_release(flow, &batch);
 		spent = td_now_ns() - start;
@@ -92,13 +92,17 @@ struct pass pass_sum(const struct pass *passes, unsigned n)
 		const struct pass *p = &passes[i];
 		struct tundish_flow_stats old = sum.stats;
 		sum.images += p->images;
-		sum.image_bytes += p->image_bytes;
+		sum.bytes += p->bytes;
 		sum.seconds += p->seconds;
 		sum.stats = p->stats;
 		sum.stats.record_bytes += old.record_bytes;
 		sum.stats.consumer_wait_ns += old.consumer_wait_ns;
 		sum.stats.workers_wait_ns += old.workers_wait_ns;
 		sum.stats.index_refused += old.index_refused;
+		sum.stats.waits += old.waits;
+		sum.stats.wakeups += old.wakeups;
+		sum.stats.locks += old.locks;
+		sum.stats.batches += old.batches;
 		sum.stats.memory_peak = TD_MAX(sum.stats.memory_peak, old.memory_peak);
 		for (unsigned k = 0; k < old.n_stages; k++) {
 			sum.stats.stages[k].items += old.stages[k].items;

@@ -5,7 +5,7 @@
 
 struct pass {
 	uint64_t images;
-	uint64_t image_bytes; /* delivered */
+	uint64_t bytes;	      /* delivered */
 	double seconds;	      /* from the first batch asked for to the last one given back */
 	struct tundish_flow_stats stats;
 };

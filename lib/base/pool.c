@@ -23,6 +23,7 @@ struct td_pool {
 	td_step_fn *step;
 	void *ctx;
 	unsigned threads, sleeping;
+	uint64_t locks;
 	struct worker *workers;
 };
 
@@ -120,6 +121,7 @@ unsigned td_pool_threads(const struct td_pool *pool)
 void td_pool_lock(struct td_pool *pool)
 {
 	pthread_mutex_lock(&pool->lock);
+	pool->locks++;
 }
 
 void td_pool_unlock(struct td_pool *pool)
@@ -149,7 +151,7 @@ void td_pool_wait(struct td_pool *pool, pthread_cond_t *cond, struct td_wait_sta
 
 void td_pool_idle(const struct td_pool *pool, unsigned n, struct td_wait_sum *ret)
 {
-	*ret = (struct td_wait_sum){ 0 };
+	*ret = (struct td_wait_sum){ .locks = pool->locks };
 	for (unsigned i = 0; i < n && i < pool->threads; i++) {
 		const struct td_wait_stats *idle = &pool->workers[i].idle;
 		ret->waits += idle->waits;

@@ -34,9 +34,10 @@ void td_pool_unlock(struct td_pool *pool);
 void td_pool_wake(struct td_pool *pool, unsigned n);
 /* Waits on a condition of the caller's under the pool's lock; for consumers. */
 void td_pool_wait(struct td_pool *pool, pthread_cond_t *cond, struct td_wait_stats *stats);
-/* What the idling of the first n workers cost so far. */
+/* What the idling of the first n workers cost so far; and how often the pool's lock was
+ * taken, by anybody. Lock held. */
 struct td_wait_sum {
-	uint64_t waits, wait_ns, wakeups;
+	uint64_t waits, wait_ns, wakeups, locks;
 };
 void td_pool_idle(const struct td_pool *pool, unsigned n, struct td_wait_sum *ret);
 /* Waits until each worker has ended by itself, frees the pool; NULL is fine. The

@@ -45,7 +45,7 @@ static int wait_for_room(int fd, struct tundish_error *e)
 static int write_pieces(struct tundish_feed *feed, const struct iovec *pieces, int n,
     struct tundish_error *e)
 {
-	struct iovec left[4];
+	struct iovec left[2];
 	memcpy(left, pieces, (size_t)n * sizeof *left);
 	for (int i = 0; i < n;) {
 		ssize_t got = left[i].iov_len ? writev(feed->fd, left + i, n - i) : 0;
@@ -111,26 +111,26 @@ TUNDISH_API int tundish_feed_open(struct tundish_feed **ret_feed, const char *to
 	return 0;
 }
 
+static int put_array(struct tundish_feed *feed, const struct tundish_array *a, struct tundish_error *e)
+{
+	struct td_npy_header header;
+	struct iovec pieces[2];
+	int n = 0;
+	if (feed->sink->headers) {
+		td_npy_header(&header, td_npy_descr(a->dtype), a->shape, a->ndim, a->name);
+		pieces[n++] = (struct iovec){ header.bytes, header.n };
+	}
+	pieces[n++] = (struct iovec){ (void *)a->data, a->bytes };
+	return feed->sink->put(feed, pieces, n, e);
+}
+
 TUNDISH_API int tundish_feed_put(struct tundish_feed *feed, const struct tundish_batch *batch,
     struct tundish_error *ret_error)
 {
-	if (!feed->sink->put)
-		return 0;
-	struct td_npy_header images, labels;
-	const uint64_t rows = batch->rows;
-	td_npy_header(&labels, "<i8", &rows, 1);
-	struct iovec pieces[4];
-	int n = 0;
-	if (batch->images) {
-		td_npy_header(&images, td_npy_descr(batch->dtype), batch->shape, batch->ndim);
-		if (feed->sink->headers)
-			pieces[n++] = (struct iovec){ images.bytes, images.n };
-		pieces[n++] = (struct iovec){ (void *)batch->images, batch->images_bytes };
-	}
-	if (feed->sink->headers)
-		pieces[n++] = (struct iovec){ labels.bytes, labels.n };
-	pieces[n++] = (struct iovec){ (void *)batch->labels, rows * sizeof *batch->labels };
-	return feed->sink->put(feed, pieces, n, ret_error);
+	int rc = 0;
+	for (unsigned i = 0; i < batch->n_arrays && feed->sink->put && rc == 0; i++)
+		rc = put_array(feed, &batch->arrays[i], ret_error);
+	return rc;
 }
 
 TUNDISH_API const char *tundish_feed_digest(struct tundish_feed *feed)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/err.h"
 #include "tundish.h"
 
 const char *td_npy_descr(int dtype)
@@ -17,11 +18,21 @@ const char *td_npy_descr(int dtype)
 		[TUNDISH_BFLOAT16] = "<u2",
 		[TUNDISH_FLOAT32] = "<f4",
 		[TUNDISH_UINT16] = "<u2",
+		[TUNDISH_INT8] = "|i1",
+		[TUNDISH_INT16] = "<i2",
+		[TUNDISH_UINT32] = "<u4",
+		[TUNDISH_INT32] = "<i4",
+		[TUNDISH_UINT64] = "<u8",
+		[TUNDISH_DTYPE_INT64] = "<i8",
+		[TUNDISH_FLOAT64] = "<f8",
+		[TUNDISH_COMPLEX64] = "<c8",
+		[TUNDISH_COMPLEX128] = "<c16",
 	};
 	return names[dtype];
 }
 
-void td_npy_header(struct td_npy_header *h, const char *descr, const uint64_t *shape, unsigned ndim)
+void td_npy_header(struct td_npy_header *h, const char *descr, const uint64_t *shape, unsigned ndim,
+    const char *name)
 {
 	static const char magic[8] = "\x93NUMPY\x01\x00";
 	const size_t start = sizeof magic + 2;
@@ -32,7 +43,7 @@ void td_npy_header(struct td_npy_header *h, const char *descr, const uint64_t *s
 	for (unsigned i = 0; i < ndim; i++)
 		n += (size_t)snprintf(h->bytes + n, sizeof h->bytes - n, "%" PRIu64 "%s", shape[i],
 		    i + 1 < ndim ? ", " : ndim == 1 ? "," : "");
-	n += (size_t)snprintf(h->bytes + n, sizeof h->bytes - n, "), }");
+	n += (size_t)snprintf(h->bytes + n, sizeof h->bytes - n, "), }  # %.500s", TD_ESC(name));
 	/* blanks and a newline up to the next multiple of 64 */
 	h->n = (n + 1 + 63) & ~(size_t)63;
 	memset(h->bytes + n, ' ', h->n - n - 1);

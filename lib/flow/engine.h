@@ -53,6 +53,8 @@ struct td_slot {
 	bool closed, lent;
 	struct td_note *notes;/* by row */
 	struct td_held held;  /* what a reader of streams said while it filled this batch */
+	struct tundish_array arrays[2]; /* what of it goes out */
+	unsigned n_arrays;
 };
 
 /* What one worker has for itself. */

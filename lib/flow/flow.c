@@ -368,27 +368,47 @@ static void fill_up(const struct tundish_flow *f, struct td_slot *s, unsigned co
 		s->labels[i] = -1;
 }
 
-static struct tundish_batch batch_of(const struct tundish_flow *f, struct td_slot *s, unsigned count)
+/* The arrays that go out, `rows` long, into the slot. */
+static void list_arrays(const struct tundish_flow *f, struct td_slot *s, unsigned rows)
 {
 	const struct td_recipe *r = &f->recipe;
+	s->n_arrays = 0;
+	if (f->has_images) {
+		struct tundish_array *a = &s->arrays[s->n_arrays++];
+		*a = (struct tundish_array){ .name = "image", .dtype = r->chain.dtype, .ndim = 4,
+			.shape = { rows, r->height, r->width, 3 }, .data = s->images,
+			.bytes = rows * r->row_bytes };
+		if (r->chain.nchw)
+			memcpy(a->shape + 1, (const uint64_t[3]){ 3, r->height, r->width }, 3 * sizeof(uint64_t));
+	}
+	s->arrays[s->n_arrays++] = (struct tundish_array){ .name = "label", .dtype = TUNDISH_DTYPE_INT64,
+		.ndim = 1, .shape = { rows }, .data = s->labels, .bytes = rows * sizeof *s->labels };
+}
+
+static struct tundish_batch batch_of(const struct tundish_flow *f, struct td_slot *s, unsigned count)
+{
 	unsigned rows = f->last == TUNDISH_LAST_PAD ? f->share.batch : count;
+	list_arrays(f, s, rows);
 	struct tundish_batch b = {
 		.epoch = s->epoch,
 		.index = s->batch,
 		.count = count,
 		.rows = rows,
 		.repeats = count_repeats(f, s),
-		.dtype = r->chain.dtype,
-		.images = s->images,
-		.images_bytes = rows * r->row_bytes,
 		.labels = s->labels,
+		.arrays = s->arrays,
+		.n_arrays = s->n_arrays,
 		.slot = s,
 	};
+	for (unsigned i = 0; i < s->n_arrays; i++)
+		b.arrays_bytes += s->arrays[i].bytes;
 	if (f->has_images) {
-		const uint64_t nhwc[4] = { rows, r->height, r->width, 3 };
-		const uint64_t nchw[4] = { rows, 3, r->height, r->width };
-		b.ndim = 4;
-		memcpy(b.shape, r->chain.nchw ? nchw : nhwc, sizeof nhwc);
+		const struct tundish_array *a = &s->arrays[0];
+		b.dtype = a->dtype;
+		b.ndim = a->ndim;
+		memcpy(b.shape, a->shape, sizeof b.shape);
+		b.images = a->data;
+		b.images_bytes = a->bytes;
 	}
 	return b;
 }
@@ -468,11 +488,12 @@ TUNDISH_API void tundish_flow_stats(struct tundish_flow *f, struct tundish_flow_
 		td_pool_lock(f->pool);
 		s = f->stats;
 		s.wall_ns = td_now_ns() - f->started_ns;
-		td_pool_unlock(f->pool);
 		td_pool_idle(f->pool, f->threads, &idle);
+		td_pool_unlock(f->pool);
 		s.workers_wait_ns = idle.wait_ns;
 		s.waits = idle.waits + f->consumer.waits + f->gate.waits.waits;
 		s.wakeups = idle.wakeups;
+		s.locks = idle.locks;
 		s.consumer_wait_ns = f->consumer.wait_ns;
 	}
 	s.records = f->records;

@@ -53,6 +53,23 @@ class Arrays(unittest.TestCase):
             self.assertEqual(images.dtype, np.float32)
             self.assertTrue(images.flags.writeable and images.flags.owndata)
 
+    def test_names(self):
+        folder = feed(PHOTOS)
+        named = list(tundish.named_batches(io.BytesIO(folder)))
+        pairs = list(tundish.batches(io.BytesIO(folder)))
+        self.assertEqual(len(named), len(pairs))
+        for batch, (images, labels) in zip(named, pairs):
+            self.assertEqual(list(batch), ["image", "label"])
+            np.testing.assert_array_equal(batch["image"], images)
+            np.testing.assert_array_equal(batch["label"], labels)
+        with self.assertRaisesRegex(ValueError, "without a name"):
+            list(tundish.named_batches(io.BytesIO(saved(self.images))))
+
+    def test_texts(self):
+        values = np.frombuffer(b"ab\0\0", np.uint8).reshape(2, 2)
+        self.assertEqual(tundish.texts(values, np.array([2, 0])), [b"ab", b""])
+        self.assertEqual(tundish.texts(values.reshape(1, 2, 2), np.array([[1, -1]])), [[b"a"]])
+
     def test_streams(self):
         data = saved(self.images, self.labels) * 2
         self.check(io.BytesIO(data))

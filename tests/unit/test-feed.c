@@ -52,24 +52,27 @@ static void test_headers(void **state)
 	(void)state;
 	struct td_npy_header h;
 	const uint64_t shape[4] = { 64, 224, 224, 3 };
-	td_npy_header(&h, td_npy_descr(TUNDISH_FLOAT32), shape, 4);
+	td_npy_header(&h, td_npy_descr(TUNDISH_FLOAT32), shape, 4, "image");
 	static const char want[] = "\x93NUMPY\x01\0v\0{'descr': '<f4', 'fortran_order': False, "
-				   "'shape': (64, 224, 224, 3), }";
+				   "'shape': (64, 224, 224, 3), }  # image";
 	assert_int_equal(h.n, 128);
 	assert_memory_equal(h.bytes, want, sizeof want - 1);
 	assert_int_equal(h.bytes[127], '\n');
-	td_npy_header(&h, "<i8", shape, 1);
-	assert_non_null(memmem(h.bytes, h.n, "(64,), }", 8));
+	td_npy_header(&h, "<i8", shape, 1, "a\nb\xff");
+	assert_non_null(memmem(h.bytes, h.n, "(64,), }  # a\\nb\\xff ", 21));
 	assert_int_equal(h.n % 64, 0);
 }
 
 /* A batch of 3 rows of 2 x 1 pixels. */
 static const uint8_t pixels[18] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18 };
 static const int64_t labels[3] = { 5, -1, INT64_MAX };
-static const struct tundish_batch batch = {
-	.count = 3, .rows = 3, .ndim = 4, .shape = { 3, 1, 2, 3 }, .images = pixels,
-	.images_bytes = sizeof pixels, .labels = labels,
+static const struct tundish_array arrays[3] = {
+	{ .name = "image", .ndim = 4, .shape = { 3, 1, 2, 3 }, .data = pixels, .bytes = sizeof pixels },
+	{ .name = "label", .dtype = TUNDISH_DTYPE_INT64, .ndim = 1, .shape = { 3 }, .data = labels,
+	    .bytes = sizeof labels },
+	{ .name = "none", .dtype = TUNDISH_COMPLEX128, .ndim = 2, .shape = { 3, 0 }, .data = NULL },
 };
+static const struct tundish_batch batch = { .count = 3, .rows = 3, .arrays = arrays, .n_arrays = 3 };
 
 static size_t written(const char *to, uint8_t *out, size_t room)
 {
@@ -91,7 +94,7 @@ static void test_sinks(void **state)
 	(void)state;
 	uint8_t npy[512], raw[512];
 	size_t n = written("npy", npy, sizeof npy);
-	assert_int_equal(n, 128 + sizeof pixels + 128 + sizeof labels);
+	assert_int_equal(n, 128 + sizeof pixels + 128 + sizeof labels + 128);
 	assert_memory_equal(npy + 128, pixels, sizeof pixels);
 	assert_memory_equal(npy + 256 + sizeof pixels, labels, sizeof labels);
 	assert_int_equal(written("raw", raw, sizeof raw), sizeof pixels + sizeof labels);
@@ -153,12 +156,13 @@ static void test_nonblocking(void **state)
 {
 	(void)state;
 	static uint8_t big[3 << 20];
-	struct tundish_batch b = batch;
+	struct tundish_array large[2] = { arrays[0], arrays[1] };
+	const struct tundish_batch b = { .arrays = large, .n_arrays = 2 };
 	int fds[2];
 	struct tundish_feed *feed;
 	pthread_t thread;
-	b.images = big;
-	b.images_bytes = sizeof big;
+	large[0].data = big;
+	large[0].bytes = sizeof big;
 	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
 	fcntl(fds[1], F_SETFL, O_NONBLOCK);
 	struct drain d = { fds[0], 0 };

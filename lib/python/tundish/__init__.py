@@ -5,7 +5,7 @@ import struct
 
 import numpy as np
 
-__all__ = ["batches", "read_array"]
+__all__ = ["batches", "named_batches", "read_array", "texts"]
 
 
 def _fill(stream, view):
@@ -41,14 +41,21 @@ def read_array(stream):
     `stream` is a binary file, pipe or socket file. The array is read straight into
     memory of its own.
     """
+    return _read_named(stream)[1]
+
+
+def _read_named(stream):
+    """The next array with the name that its header has behind a #, or None."""
     magic = _read(stream, 8, may_end=True)
     if magic is None:
-        return None
+        return None, None
     if magic[:6] != b"\x93NUMPY" or magic[6] not in (1, 2, 3):
         raise ValueError("no .npy array in the stream")
     wide = magic[6] > 1
     (length,) = struct.unpack("<I" if wide else "<H", _read(stream, 4 if wide else 2))
-    header = ast.literal_eval(_read(stream, length).decode("utf-8" if magic[6] == 3 else "latin1"))
+    text = _read(stream, length).decode("utf-8", "replace")
+    header = ast.literal_eval(text)
+    name = text.partition("  # ")[2].strip() or None
     if header["fortran_order"]:
         raise ValueError("arrays in Fortran order are not fed")
     array = np.empty(header["shape"], np.dtype(header["descr"]))
@@ -57,7 +64,7 @@ def read_array(stream):
         got = _fill(stream, view)
         if got < array.nbytes:
             raise EOFError(f"the stream ends within an array ({got} of {array.nbytes} bytes)")
-    return array
+    return name, array
 
 
 def batches(stream):
@@ -81,3 +88,33 @@ def batches(stream):
         if labels is None:
             raise EOFError("the stream ends before the labels of a batch")
         yield images, labels
+
+
+def named_batches(stream):
+    """Dictionaries of arrays from the output of `tundish feed`, until it ends.
+
+    The names are those of `select`, or "image" and "label". What records have of different
+    length is padded, and NAME/lengths holds the lengths.
+
+    >>> for batch in tundish.named_batches(feed.stdout): batch["image"], batch["label"]
+    """
+    batch = {}
+    while True:
+        name, array = _read_named(stream)
+        if array is None or name in batch:
+            if batch:
+                yield batch
+            batch = {}
+        if array is None:
+            return
+        if name is None:
+            raise ValueError("an array without a name")
+        batch[name] = array
+
+
+def texts(values, lengths):
+    """The bytes objects in an array of padded texts: a list, of lists where each record
+    has several."""
+    if lengths.ndim > 1:
+        return [texts(v, n) for v, n in zip(values, lengths)]
+    return [bytes(v[:n]) for v, n in zip(values, lengths) if n >= 0]
