@@ -321,12 +321,30 @@ static int recover(struct tundish_reader *r, const struct damage *d, struct tund
 
 /* ---- the two ways through a file ---- */
 
+/* The usual case in one step: a whole good frame lies here. */
+static bool quick(const struct tundish_reader *r, bool full, uint64_t *ret_bytes)
+{
+	size_t n = have(r);
+	if (n < TD_FRAME_EXTRA)
+		return false;
+	const uint8_t *data = here(r) + TD_FRAME_HEADER;
+	uint64_t bytes = td_le64(here(r));
+	if (bytes > n - TD_FRAME_EXTRA || bytes > r->o.max_record_bytes ||
+	    (r->o.crc != TUNDISH_CRC_OFF && !td_frame_length_ok(here(r))) ||
+	    (full && td_le32(data + bytes) != td_crc_mask(td_crc32c(0, data, (size_t)bytes))))
+		return false;
+	*ret_bytes = bytes;
+	return true;
+}
+
 /* 1 and a whole frame at here(), 0 at the end, or negative. */
 static int next_frame(struct tundish_reader *r, bool full, uint64_t *ret_bytes,
     struct tundish_error *e)
 {
 	for (;;) {
 		struct damage d;
+		if (td_likely(quick(r, full, ret_bytes)))
+			return 1;
 		int rc = look(r, CHUNK, ret_bytes, &d, e);
 		if (rc == 1)
 			rc = payload(r, *ret_bytes, full, &d, e);
