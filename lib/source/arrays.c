@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/json.h"
 #include "media/raster.h"
 
 /* How one region of a file is divided. */
@@ -435,9 +436,43 @@ static int load(struct td_loaded *s, const struct td_file *file, uint32_t part, 
 	return read_item(s, s->opened, part, cut, e);
 }
 
+/* ---- looking ---- */
+
+static json_t *axis_json(const struct td_raster *r, unsigned region)
+{
+	const struct td_raster_region *g = &td_raster_info(r)->regions[region];
+	size_t n = (size_t)g->shape[g->n_axes - 1];
+	double *axis = malloc(n * sizeof *axis);
+	json_t *list = axis && td_raster_axis(axis, r, region, 1) ? json_array() : NULL;
+	for (size_t i = 0; list && i < n; i++)
+		json_array_append_new(list, td_json_real(axis[i]));
+	free(axis);
+	return list;
+}
+
+static int describe(json_t **ret, const struct td_file *file, const struct tundish_listener *l,
+    struct tundish_error *e)
+{
+	struct td_raster *r;
+	int rc = td_raster_open(&r, file->path, TD_RASTER_HEADER_ONLY, l, e);
+	if (rc < 0)
+		return rc;
+	json_t *all = td_raster_describe(r);
+	/* an ENVI header's wavelengths are in its metadata */
+	json_t *axis = all && td_raster_info(r)->kind == TD_RASTER_SPE ? axis_json(r, 0) : NULL;
+	if (axis) {
+		json_object_set_new(all, "axis", axis);
+		json_object_set_new(all, "axis_unit", json_string(td_raster_info(r)->axis_unit));
+	}
+	td_raster_close(r);
+	*ret = all;
+	return all ? 0 : td_err_memory(e);
+}
+
 const struct td_format td_format_arrays = {
 	.name = "array",
 	.probe = probe,
 	.parts = parts,
 	.load = load,
+	.describe = describe,
 };

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "arrays.h"
+#include "base/err.h"
 #include "base/module.h"
 #include "picture.h"
 
@@ -59,6 +60,21 @@ int td_format_parts(struct td_parts *ret, unsigned format, const struct td_file 
 {
 	const struct td_format *f = resolve(format, e);
 	return f ? f->parts(ret, file, cut, l, e) : TUNDISH_E_MODULE;
+}
+
+bool td_format_describes(unsigned format)
+{
+	return td_formats[format]->describe || td_formats[format]->module;
+}
+
+int td_format_describe(json_t **ret, unsigned format, const struct td_file *file,
+    const struct tundish_listener *l, struct tundish_error *e)
+{
+	const struct td_format *f = resolve(format, e);
+	if (!f)
+		return TUNDISH_E_MODULE;
+	return f->describe ? f->describe(ret, file, l, e) :
+			     td_err(e, TUNDISH_E_UNSUPPORTED, "%s files are not described", f->name);
 }
 
 int td_format_load(struct td_loaded *out, unsigned format, const struct td_file *file, uint32_t part,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * What a kind of raw data can do. A new format is one file and one line in the table. */
 #pragma once
+#include <jansson.h>
+
 #include "base/buf.h"
 #include "base/elem.h"
 #include "extra.h"
@@ -89,6 +91,11 @@ struct td_format {
 	 * Errors are the item's own, in `e` a reason without the path, but MEMORY. */
 	int (*load)(struct td_loaded *out, const struct td_file *file, uint32_t part,
 	    const struct td_cut *cut, struct tundish_error *e);
+	/* What a file says about itself, for looking: an object that is printed member by
+	 * member, with its "kind" ("ENVI") for a title. A new reference. NULL: pictures are
+	 * described elsewhere. Errors are reasons without the path. */
+	int (*describe)(json_t **ret, const struct td_file *file, const struct tundish_listener *l,
+	    struct tundish_error *e);
 };
 
 /* All that are built in. */
@@ -104,5 +111,9 @@ bool td_format_divides(unsigned format);
 /* Its parts and load; what a module does is called there. Errors also MODULE. */
 int td_format_parts(struct td_parts *ret, unsigned format, const struct td_file *file,
     const struct td_cut *cut, const struct tundish_listener *l, struct tundish_error *e);
+int td_format_describe(json_t **ret, unsigned format, const struct td_file *file,
+    const struct tundish_listener *l, struct tundish_error *e);
+/* Whether it has something to say. */
+bool td_format_describes(unsigned format);
 int td_format_load(struct td_loaded *out, unsigned format, const struct td_file *file, uint32_t part,
     const struct td_cut *cut, struct tundish_error *e);

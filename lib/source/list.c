@@ -194,9 +194,7 @@ static int walk_folder(struct lister *w, const char *source, struct tundish_erro
 	return rc;
 }
 
-/* "FILE:SPEC" is divided where a file of that name is there: true with a copy of its name
- * in *ret_path, to be freed, and what stands behind it in *ret_spec. */
-static bool divide_source(const char *source, char **ret_path, const char **ret_spec)
+bool td_source_spec(const char *source, char **ret_path, const char **ret_spec)
 {
 	struct stat st;
 	for (const char *colon = strchr(source, ':'); colon; colon = strchr(colon + 1, ':')) {
@@ -239,7 +237,7 @@ static int look_at_source(const char *source, struct tundish_error *e)
 		return S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) ? 0 :
 		    td_err(e, TUNDISH_E_USAGE, "%s: neither a file nor a folder", TD_ESC(source));
 	int rc = td_err_errno(e, errno, "%s", TD_ESC(source));
-	if (!divide_source(source, &path, &spec))
+	if (!td_source_spec(source, &path, &spec))
 		return rc;
 	free(path);
 	return 0;
@@ -262,7 +260,7 @@ static int walk_source(struct lister *w, const char *source, struct tundish_erro
 	const char *spec = NULL;
 	if (stat(source, &st) == 0)
 		return S_ISDIR(st.st_mode) ? walk_folder(w, source, e) : add_source_file(w, source, NULL, &st, e);
-	if (!divide_source(source, &path, &spec) || stat(path, &st) != 0) {
+	if (!td_source_spec(source, &path, &spec) || stat(path, &st) != 0) {
 		free(path);
 		return td_err_errno(e, ENOENT, "%s", TD_ESC(source));
 	}

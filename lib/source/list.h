@@ -96,6 +96,10 @@ bool td_item_path(struct td_buf *out, const struct td_listing *l, const struct t
 bool td_item_file(struct td_file *ret, struct td_buf *out, const struct td_listing *l,
     const struct td_item *item) td_must_check;
 
+/* "FILE:SPEC" is divided where a file of that name is there: true with a copy of its name
+ * in *ret_path, to be freed, and what stands behind it in *ret_spec. */
+bool td_source_spec(const char *source, char **ret_path, const char **ret_spec);
+
 /* For the files of this room: more names and items. False without memory. */
 bool td_listing_add(struct td_listing *l, size_t root, const char *prefix, const char *name,
     const struct td_item *item) td_must_check;

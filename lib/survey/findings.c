@@ -216,6 +216,14 @@ static json_t *types(struct td_json *j, const struct td_facts *f)
 	return o;
 }
 
+static void raw_files(struct td_json *j, json_t *o, const struct tundish_survey *s)
+{
+	if (s->pictures)
+		td_json_set(j, o, "pictures", json_incref(s->pictures));
+	if (s->sources)
+		td_json_set(j, o, "sources", json_incref(s->sources));
+}
+
 bool td_survey_to_json(struct tundish_survey *s, const struct td_class_table *c)
 {
 	static const char *const checked[] = { "full", "length", "off" };
@@ -241,17 +249,16 @@ bool td_survey_to_json(struct tundish_survey *s, const struct td_class_table *c)
 		td_json_set(&j, o, "order", order(&j, s, c));
 	}
 	td_json_set(&j, o, "files", files(&j, s));
-	if (s->pictures)
-		td_json_set(&j, o, "pictures", json_incref(s->pictures));
+	raw_files(&j, o, s);
 	td_json_set(&j, o, "warnings", lines(&j, &s->warnings));
 	return td_json_dump(&j, o, &s->json);
 }
 
-bool td_survey_pictures_only(struct tundish_survey *s)
+bool td_survey_raw_only(struct tundish_survey *s)
 {
 	struct td_json j = { 0 };
 	json_t *o = json_object();
 	td_json_int(&j, o, "faults", s->faults);
-	td_json_set(&j, o, "pictures", json_incref(s->pictures));
+	raw_files(&j, o, s);
 	return td_json_dump(&j, o, &s->json) && td_buf_printf(&s->text, "%s", "");
 }

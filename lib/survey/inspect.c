@@ -227,8 +227,8 @@ static int inspect_set(struct tundish_survey *s, const char *const *paths, size_
     struct tundish_error *e)
 {
 	const struct tundish_inspect_options *o = &s->options;
-	if (n == 0 && s->pictures)
-		return td_survey_pictures_only(s) ? 0 : td_err_memory(e);
+	if (n == 0 && (s->pictures || s->sources))
+		return td_survey_raw_only(s) ? 0 : td_err_memory(e);
 	int rc = td_paths_find(&s->paths, paths, n, &o->listener, e);
 	if (rc < 0)
 		return rc;
@@ -255,7 +255,7 @@ int tundish_inspect(const struct tundish_inspect_options *options, struct tundis
 	if (s && paths) {
 		memcpy(paths, options->paths, n * sizeof(*paths));
 		s->options = *options;
-		rc = td_raw_pictures(s, paths, &n, ret_error);
+		rc = td_raw_files(s, paths, &n, ret_error);
 		if (rc == 0)
 			rc = inspect_set(s, paths, n, ret_error);
 	} else {
@@ -302,6 +302,7 @@ void tundish_survey_free(struct tundish_survey *s)
 		free(s->warnings.lines[i]);
 	free(s->file_labels);
 	json_decref(s->pictures);
+	json_decref(s->sources);
 	free(s->files);
 	free(s->warnings.lines);
 	td_classes_free(&s->names);

@@ -1,24 +1,38 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Pictures in files of their own: what their headers say. */
+ * Files of raw data, pictures and others: what their headers say. */
 #include "raw.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/infile.h"
+#include "outline.h"
+#include "record/frame.h"
+#include "source/list.h"
 
-/* By the first bytes of a regular file; NONE also when it cannot be read. */
-static enum td_image_kind probe(const char *path)
+enum kind {
+	KIND_OTHER = -2, /* records, or for others to tell why it cannot be read */
+	KIND_PICTURE = -1,
+	/* else the number of a format */
+};
+
+/* By the first bytes of a regular file. */
+static int probe(const char *path)
 {
-	uint8_t first[16];
+	uint8_t head[TD_HEAD_BYTES];
 	int fd = strcmp(path, "-") == 0 ? -1 : td_open_file(path, NULL, NULL);
-	if (fd < 0)
-		return TD_IMAGE_NONE;
-	int64_t n = td_read_at(fd, first, sizeof first, 0, NULL);
-	close(fd);
-	return n > 0 ? td_image_probe(first, (size_t)n) : TD_IMAGE_NONE;
+	int64_t n = fd < 0 ? -1 : td_read_at(fd, head, sizeof head, 0, NULL);
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0 || (n >= TD_FRAME_HEADER && td_frame_length_ok(head)))
+		return KIND_OTHER;
+	if (td_image_probe(head, (size_t)n) != TD_IMAGE_NONE)
+		return KIND_PICTURE;
+	int format = td_format_probe(path, head, (size_t)n);
+	return format >= 0 && td_format_describes((unsigned)format) ? format : KIND_OTHER;
 }
 
 static bool describe(struct tundish_survey *s, const char *path, const struct td_image_info *info,
@@ -42,6 +56,19 @@ static bool describe(struct tundish_survey *s, const char *path, const struct td
 	    info->progressive ? ", progressive" : "", info->palette ? ", palette" : "", bytes);
 }
 
+static int bad_file(struct tundish_survey *s, int code, const char *path, const char *why,
+    struct tundish_error *e)
+{
+	if (code == TUNDISH_E_MEMORY || code == TUNDISH_E_MODULE)
+		return td_err(e, code, "%s", why);
+	if (s->options.on_error == TUNDISH_FAIL)
+		return td_err_at(e, code, TD_PLACE(path), "%s", why);
+	s->faults++;
+	td_fault(&s->options.listener, code, TD_PLACE(path), 0, "%s", why);
+	return 0;
+}
+
+/* A picture file. */
 static int look_at(struct tundish_survey *s, const char *path, struct td_buf *data, struct td_decoder *d,
     struct tundish_error *e)
 {
@@ -59,35 +86,66 @@ static int look_at(struct tundish_survey *s, const char *path, struct td_buf *da
 		    TD_ESC(path), o->max_pixels);
 	if (rc == 0)
 		return describe(s, path, &info, data->len) ? 0 : td_err_memory(e);
-	if (rc == TUNDISH_E_MEMORY)
-		return td_err_memory(e);
-	if (o->on_error == TUNDISH_FAIL)
-		return td_err_at(e, rc, TD_PLACE(path), "%s", why.text);
-	s->faults++;
-	td_fault(&o->listener, rc, TD_PLACE(path), 0, "%s", why.text);
-	return 0;
+	return bad_file(s, rc, path, why.text, e);
 }
 
-int td_raw_pictures(struct tundish_survey *s, const char **paths, size_t *n, struct tundish_error *e)
+/* A file of another format; "FILE:SPEC" may say which part of it. */
+static int look_into(struct tundish_survey *s, const char *source, const struct td_file *file,
+    unsigned format, struct tundish_error *e)
+{
+	struct td_json j = { 0 };
+	struct tundish_error why = { 0 };
+	json_t *about;
+	int rc = td_format_describe(&about, format, file, &s->options.listener, &why);
+	if (rc < 0)
+		return bad_file(s, rc, source, why.text, e);
+	bool ok = td_outline(&s->text, source, about);
+	json_t *o = json_object();
+	td_json_string(&j, o, "path", source);
+	j.lost |= json_object_update_missing(o, about) != 0;
+	json_decref(about);
+	td_json_add(&j, s->sources, o);
+	return ok && !j.lost ? 0 : td_err_memory(e);
+}
+
+/* 1: described; 0: it is no raw data. */
+static int look_at_path(struct tundish_survey *s, const char *path, struct td_buf *data,
+    struct td_decoder **decoder, struct tundish_error *e)
+{
+	char *name = NULL;
+	struct td_file file = { .path = path };
+	int kind = probe(path), rc = 0;
+	if (kind == KIND_OTHER && access(path, F_OK) != 0 && td_source_spec(path, &name, &file.spec)) {
+		file.path = name;
+		kind = probe(name);
+	}
+	if (kind == KIND_PICTURE && !s->pictures && !(s->pictures = json_array()))
+		rc = td_err_memory(e);
+	if (kind >= 0 && !s->sources && !(s->sources = json_array()))
+		rc = td_err_memory(e);
+	if (rc == 0 && kind == KIND_PICTURE && !*decoder)
+		rc = td_decoder_new(decoder, e);
+	if (rc == 0 && kind == KIND_PICTURE)
+		rc = look_at(s, path, data, *decoder, e);
+	else if (rc == 0 && kind >= 0)
+		rc = look_into(s, path, &file, (unsigned)kind, e);
+	free(name);
+	return rc < 0 ? rc : kind != KIND_OTHER;
+}
+
+int td_raw_files(struct tundish_survey *s, const char **paths, size_t *n, struct tundish_error *e)
 {
 	struct td_decoder *decoder = NULL;
 	struct td_buf data = { 0 };
 	size_t left = 0;
 	int rc = 0;
-	for (size_t i = 0; i < *n && rc == 0; i++) {
-		if (probe(paths[i]) == TD_IMAGE_NONE) {
-			paths[left++] = paths[i];
-			continue;
-		}
-		if (!s->pictures && !(s->pictures = json_array()))
-			rc = td_err_memory(e);
-		if (rc == 0 && !decoder)
-			rc = td_decoder_new(&decoder, e);
+	for (size_t i = 0; i < *n && rc >= 0; i++) {
+		rc = look_at_path(s, paths[i], &data, &decoder, e);
 		if (rc == 0)
-			rc = look_at(s, paths[i], &data, decoder, e);
+			paths[left++] = paths[i];
 	}
 	*n = left;
 	td_decoder_free(decoder);
 	td_buf_free(&data);
-	return rc;
+	return rc < 0 ? rc : 0;
 }

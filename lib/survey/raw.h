@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Pictures in files of their own: what their headers say. */
+ * Files of raw data, pictures and others: what their headers say. */
 #pragma once
 #include "survey.h"
 
-/* Takes the picture files out of paths[0 .. *n-1] and describes them, in that order, in
- * s->text and s->pictures. What is no readable file stays: others will tell why. */
-int td_raw_pictures(struct tundish_survey *s, const char **paths, size_t *n, struct tundish_error *e);
+/* Takes the files of known formats out of paths[0 .. *n-1] and describes them, in that
+ * order, in s->text, s->pictures and s->sources. Record files stay, and what is no
+ * readable file: others will tell why. */
+int td_raw_files(struct tundish_survey *s, const char **paths, size_t *n, struct tundish_error *e);

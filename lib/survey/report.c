@@ -311,7 +311,7 @@ bool td_survey_report(struct tundish_survey *s, const struct td_class_table *c)
 {
 	struct text t = { .out = &s->text };
 	unsigned sections = s->options.sections ? s->options.sections : ~0u;
-	if (s->pictures)
+	if (s->pictures || s->sources)
 		line(&t, "%s", "");
 	if (sections & TUNDISH_SECTION_SUMMARY) {
 		head(&t, s);

@@ -35,6 +35,7 @@ struct tundish_survey {
 	struct td_classes names;	   /* by label number; from a file beside the set */
 	struct td_lines warnings;
 	json_t *pictures; /* in files of their own; NULL */
+	json_t *sources;  /* files of other raw data; NULL */
 	struct td_buf json, text;
 	struct td_buf record; /* the one that was shown */
 	bool has_record;
@@ -85,8 +86,8 @@ bool td_survey_warn(struct tundish_survey *s) td_must_check;
 /* report.c, findings.c: fill s->text and s->json. */
 bool td_survey_report(struct tundish_survey *s, const struct td_class_table *classes) td_must_check;
 bool td_survey_to_json(struct tundish_survey *s, const struct td_class_table *classes) td_must_check;
-/* For an inspection of nothing but picture files. */
-bool td_survey_pictures_only(struct tundish_survey *s) td_must_check;
+/* For an inspection of nothing but files of raw data. */
+bool td_survey_raw_only(struct tundish_survey *s) td_must_check;
 
 /* show.c: one record, into text and json. */
 int td_survey_show(struct tundish_survey *s, const char *path, const struct tundish_record *r,

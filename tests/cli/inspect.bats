@@ -53,6 +53,38 @@ load lib.bash
 	[[ $output != *"int64"* ]]
 }
 
+@test "raw data: an ENVI header, a Radiance picture, what is not read" {
+	printf 'ENVI\nsamples = 3\nlines = 2\nbands = 12\ndata type = 12\ninterleave = bip\nwavelength units = \xb5m\nwavelength = {%s}\n' \
+		"$(seq -s, 400 10 510)" >c.hdr
+	printf '#?RADIANCE\nFORMAT=32-bit_rle_rgbe\nEXPOSURE=2\n\n-Y 2 +X 3\n' >r.hdr
+	head -c 24 /dev/zero >>r.hdr
+	printf 'BYTEORDER I\nLAYOUT BIL\nNROWS 2\nNCOLS 2\nNBANDS 1\nNBITS 8\n' >e.hdr
+	run_split 1 inspect c.hdr r.hdr e.hdr
+	holds "$stderr" "c.hdr: no data file beside the ENVI header"
+	holds "$stderr" "e.hdr: ESRI BIL headers are not supported"
+	holds "$output" "c.hdr: ENVI"
+	holds "$output" "  shape: 2, 3, 12"
+	holds "$output" "    wavelength: 400, 410, 420, 430, ... 510 (12)"
+	holds "$output" "    wavelength units: µm"
+	holds "$output" "    EXPOSURE: 2"
+	run_split 1 inspect c.hdr r.hdr e.hdr --json
+	json 'j["faults"] == 1 and [s["kind"] for s in j["sources"]] == ["ENVI", "Radiance"]'
+	json 'j["sources"][0]["metadata"]["wavelength"][11] == 510 and j["sources"][1]["shape"] == [2, 3, 3]'
+	run_split 1 inspect e.hdr
+	same "$output" ""
+	run_split 1 inspect e.hdr --on-error fail
+}
+
+@test "raw data: frames, regions and axis of SPE files" {
+	needs_shared
+	spe=$SHARED/fixtures/formats/spe
+	run_split 0 inspect "$spe/derived_v3_demo_2roi_first3frames.spe" "$spe/v2_blut1.SPE" --json
+	json 'j["sources"][0]["shape"] == [3, 77, 1024] and j["sources"][0]["regions"][1]["y"] == 172'
+	json '[f["name"] for f in j["sources"][0]["frame_fields"]][2:] == ["frame_tracking_number", "gate_delay"]'
+	json 'abs(j["sources"][0]["axis"][0] - 431.6658874510205) < 1e-9 and j["sources"][0]["axis_unit"] == "nm"'
+	json 'abs(j["sources"][1]["axis"][0] - (805.3970247667676 + 0.3180204630272863 - 4.2273047286305724e-05)) < 1e-9 and len(j["sources"][1]["axis"]) == 1023'
+}
+
 @test "sections without a line, and more features than are listed" {
 	python3 - "$BATS_TEST_DIRNAME" <<'PY'
 import sys
