@@ -40,11 +40,6 @@ static int not_listed(const struct td_list_options *o, const char *what, const c
 	    td_escape(text, sizeof text, name, len), TD_ESC(o->class_list));
 }
 
-static bool has_class(const struct td_item *item)
-{
-	return item->class >= 0 || item->flags & TD_ITEM_LABELS;
-}
-
 /* Removes items without a class, each a bad one. */
 static int drop_unlabelled(struct td_listing *l, struct td_bad *bad, const char *reason,
     struct tundish_error *e)
@@ -53,7 +48,7 @@ static int drop_unlabelled(struct td_listing *l, struct td_bad *bad, const char 
 	size_t n = 0;
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < l->n; i++) {
-		if (has_class(&l->items[i]))
+		if (l->items[i].class >= 0)
 			l->items[n++] = l->items[i];
 		else if (!td_item_path(&path, l, &l->items[i]))
 			rc = td_err_memory(e);
@@ -121,15 +116,40 @@ static int note_only_folders(const struct td_listing *l, const struct tundish_li
 	return rc > 0 ? 0 : -1;
 }
 
-static int find_folder_classes(struct td_listing *l, const struct td_list_options *o, size_t *ret_with,
-    struct tundish_error *e)
+/* Whether the files' own labels are whole numbers, which records then hold as they are.
+ * Folders are names, and names have their labels from us: the two do not mix. */
+static int look_at_own_labels(struct td_listing *l, const struct td_list_options *o, struct tundish_error *e)
 {
-	size_t with = 0;
+	const struct td_item *own = NULL, *other = NULL;
+	bool numbers = !l->classes.fixed;
+	int64_t number;
+	for (size_t i = 0; i < l->n && numbers; i++) {
+		const struct td_item *item = &l->items[i];
+		if (item->flags & TD_ITEM_LABELS) {
+			own = item;
+			numbers = td_parse_int64(l->classes.list[item->class].name, &number);
+		} else if (item->class >= 0) {
+			other = item;
+		}
+	}
+	l->classes.numbers = numbers && own;
+	if (!l->classes.numbers || !other)
+		return 0;
+	return td_err(e, TUNDISH_E_USAGE, "%s: labels are numbers in %s and names of folders for %s: give a class "
+	    "list, or --labels none", TD_ESC(o->sources[0]), TD_ESC(td_item_name(l, own)),
+	    TD_ESC(td_item_name(l, other)));
+}
+
+static int find_folder_classes(struct td_listing *l, const struct td_list_options *o, size_t *ret_with,
+    size_t *ret_own, struct tundish_error *e)
+{
+	size_t with = 0, own = 0;
 	for (size_t i = 0; i < l->n; i++) {
 		struct td_item *item = &l->items[i];
 		const char *name = td_item_name(l, item) + l->roots[item->root].skip;
 		size_t n = strcspn(name, "/");
-		if (!name[n])
+		own += item->flags & TD_ITEM_LABELS ? 1 : 0;
+		if (!name[n] || item->flags & TD_ITEM_LABELS)
 			continue;
 		item->class = td_classes_add(&l->classes, name, n);
 		if (item->class == -1)
@@ -139,28 +159,31 @@ static int find_folder_classes(struct td_listing *l, const struct td_list_option
 		with++;
 	}
 	*ret_with = with;
+	*ret_own = own;
 	return 0;
 }
 
 int td_assign_folders(struct td_listing *l, const struct td_map *folders,
     const struct td_list_options *o, struct td_bad *bad, struct tundish_error *e)
 {
-	size_t with = 0;
-	int rc = find_folder_classes(l, o, &with, e);
+	size_t with = 0, own = 0;
+	int rc = find_folder_classes(l, o, &with, &own, e);
 	if (rc < 0)
 		return rc;
-	if (with == 0 && l->classes.fixed)
+	if (with + own == 0 && l->classes.fixed)
 		return td_err(e, TUNDISH_E_USAGE, "%s: a class list needs class folders, and there are none",
 		    TD_ESC(o->sources[0]));
-	if (with == 0) {
+	if (with + own == 0) {
 		td_notice(o->listener, "%s: no class folders, the records have no label",
 		    TD_ESC(o->sources[0]));
 		return 0;
 	}
 	rc = drop_unlabelled(l, bad, "stands in no class folder", e);
 	if (rc == 0)
+		rc = look_at_own_labels(l, o, e);
+	if (rc == 0)
 		rc = td_settle_items(l, o, e);
-	if (rc == 0 && (note_empty_folders(l, folders, o->listener) < 0 ||
+	if (rc == 0 && own == 0 && (note_empty_folders(l, folders, o->listener) < 0 ||
 	    note_only_folders(l, o->listener) < 0))
 		rc = td_err_memory(e);
 	return rc;

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "assign.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "list.h"
@@ -16,7 +15,7 @@ struct divide {
 	struct tundish_error *e;
 	struct td_item *items;
 	size_t n, cap;
-	bool labels; /* a file gave some */
+	bool own_labels;
 	struct td_map data_files; /* that belong to another: no items and not left out */
 	struct td_buf path;
 };
@@ -49,6 +48,7 @@ static int find_class(struct divide *d, struct td_item *item, const char *name)
 {
 	struct td_classes *c = &d->l->classes;
 	item->class = td_classes_add(c, name, strlen(name));
+	item->flags |= TD_ITEM_LABELS;
 	if (item->class == -1)
 		return td_err(d->e, TUNDISH_E_USAGE, "class \"%s\" is not in the class list %s", TD_ESC(name),
 		    TD_ESC(d->o->class_list));
@@ -57,14 +57,15 @@ static int find_class(struct divide *d, struct td_item *item, const char *name)
 
 static int add_parts(struct divide *d, const struct td_item *file, const struct td_parts *parts)
 {
-	const char *label = parts->labels.len ? (const char *)parts->labels.data : NULL;
+	const char *label = d->own_labels && parts->labels.len ? (const char *)parts->labels.data : NULL;
 	struct td_item item = *file;
 	int rc = 0;
 	item.bytes = parts->bytes;
 	item.flags |= parts->n > 1 ? TD_ITEM_PART : 0;
-	item.flags |= label ? TD_ITEM_LABELS : 0;
 	for (item.part = 0; rc == 0 && item.part < parts->n; item.part++) {
-		if (label)
+		item.class = file->class;
+		item.flags &= (uint8_t)~TD_ITEM_LABELS;
+		if (label && *label)
 			rc = find_class(d, &item, label);
 		if (rc == 0)
 			rc = add_item(d, &item);
@@ -90,7 +91,6 @@ static int divide_file(struct divide *d, const struct td_item *item)
 	rc = add_parts(d, item, &parts);
 	if (rc == 0 && parts.data_path && !td_map_at(&d->data_files, parts.data_path, strlen(parts.data_path)))
 		rc = td_err_memory(d->e);
-	d->labels |= parts.labels.len > 0;
 	td_specs_meet(&d->l->specs, &parts.specs);
 	td_parts_free(&parts);
 	return rc;
@@ -134,10 +134,11 @@ static int divide_all(struct divide *d)
 	return rc;
 }
 
-int td_listing_divide(struct td_listing *l, const struct td_list_options *o, struct td_bad *bad,
-    struct tundish_error *e)
+int td_listing_divide(struct td_listing *l, const struct td_list_options *o, bool own_labels,
+    struct td_bad *bad, struct tundish_error *e)
 {
-	struct divide d = { .l = l, .o = o, .bad = bad, .e = e, .data_files.value_bytes = 1 };
+	struct divide d = { .l = l, .o = o, .bad = bad, .e = e, .own_labels = own_labels,
+		.data_files.value_bytes = 1 };
 	bool any = false;
 	for (size_t i = 0; i < l->n; i++)
 		any |= td_format_divides(l->items[i].format);
@@ -154,8 +155,6 @@ int td_listing_divide(struct td_listing *l, const struct td_list_options *o, str
 		d.items = old;
 		rc = forget_data_files(&d);
 	}
-	if (rc == 0 && d.labels)
-		rc = td_settle_items(l, o, e);
 	free(d.items);
 	td_map_free(&d.data_files);
 	td_buf_free(&d.path);

@@ -3,16 +3,17 @@
 #include "format.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
 
 #include "arrays.h"
 #include "base/err.h"
 #include "base/module.h"
+#include "hdf5.h"
 #include "picture.h"
 
 const struct td_format *const td_formats[] = {
 	&td_format_picture,
 	&td_format_arrays,
+	&td_format_hdf5,
 };
 const unsigned td_n_formats = TD_COUNT(td_formats);
 
@@ -83,23 +84,4 @@ int td_format_load(struct td_loaded *out, unsigned format, const struct td_file 
 	const struct td_format *f = resolve(format, e);
 	td_extras_reset(&out->extras);
 	return f ? f->load(out, file, part, cut, e) : TUNDISH_E_MODULE;
-}
-
-void td_parts_free(struct td_parts *parts)
-{
-	free(parts->data_path);
-	td_specs_free(&parts->specs);
-	td_buf_free(&parts->labels);
-	*parts = (struct td_parts){ 0 };
-}
-
-void td_loaded_free(struct td_loaded *s)
-{
-	if (s->opened)
-		s->close(s->opened);
-	free(s->opened_path);
-	td_buf_free(&s->data);
-	td_buf_free(&s->scratch);
-	td_extras_free(&s->extras);
-	*s = (struct td_loaded){ 0 };
 }

@@ -52,8 +52,8 @@ struct td_parts {
 	uint64_t bytes; /* of each, about */
 	char *data_path; /* another file that belongs to it; to be freed */
 	struct td_specs specs; /* the features that td_loaded.extras of all items have */
-	/* Where the file says itself what the items are: a class each, as a text with its
-	 * NUL; numbers in decimal. Empty: it does not say. */
+	/* Where the file says itself what the items are: n texts, each with its NUL; a
+	 * number in decimal; "" where it does not say. No bytes at all: it says nothing. */
 	struct td_buf labels;
 };
 void td_parts_free(struct td_parts *parts);

@@ -325,6 +325,8 @@ static int probe_block(void *ctx, void *job, unsigned worker, struct tundish_err
 		if (fd >= 0)
 			close(fd);
 		int format = n > 0 ? td_format_probe(path, j->head, (size_t)n) : -1;
+		if (format < 0 && item->flags & TD_ITEM_NAMED)
+			format = td_format_named(path);
 		if (format >= 0) {
 			item->format = (uint8_t)format;
 			item->flags &= (uint8_t)~TD_ITEM_PROBE;
@@ -399,18 +401,19 @@ static int read_labels(struct lister *w, struct td_csv *csv, struct tundish_erro
 	return rc;
 }
 
-static int assign(struct lister *w, const struct td_csv *csv, struct tundish_error *e)
+/* A table says which files are wanted: only those are divided. All else is known of the
+ * items themselves, and a file's own word goes before that of its folder. */
+static int divide_and_assign(struct lister *w, const struct td_csv *csv, struct tundish_error *e)
 {
-	switch (w->labels.from) {
-	case TD_LABELS_CSV:
-		return td_assign_table(w->l, w->labels.file, csv, w->o, w->bad, e);
-	case TD_LABELS_REGEX:
+	enum td_labels_from from = w->labels.from;
+	int rc = from == TD_LABELS_CSV ? td_assign_table(w->l, w->labels.file, csv, w->o, w->bad, e) : 0;
+	if (rc == 0)
+		rc = td_listing_divide(w->l, w->o, from == TD_LABELS_FOLDER, w->bad, e);
+	if (rc < 0 || w->l->n == 0)
+		return rc;
+	if (from == TD_LABELS_REGEX)
 		return td_assign_regex(w->l, w->labels.pattern, w->o, w->bad, e);
-	case TD_LABELS_FOLDER:
-		return td_assign_folders(w->l, &w->folders, w->o, w->bad, e);
-	default:
-		return 0;
-	}
+	return from == TD_LABELS_FOLDER ? td_assign_folders(w->l, &w->folders, w->o, w->bad, e) : 0;
 }
 
 int td_list(struct td_listing *ret, const struct td_list_options *options, struct td_bad *bad,
@@ -427,9 +430,7 @@ int td_list(struct td_listing *ret, const struct td_list_options *options, struc
 	if (rc == 0 && l.n == 0 && bad->count == 0 && csv.n == 0)
 		rc = nothing(&w, e);
 	if (rc == 0)
-		rc = assign(&w, &csv, e);
-	if (rc == 0)
-		rc = td_listing_divide(&l, options, bad, e);
+		rc = divide_and_assign(&w, &csv, e);
 	if (rc == 0 && l.n == 0)
 		rc = bad->count ? td_err(e, TUNDISH_E_EMPTY, "no good item (%" PRIu64 " bad)", bad->count) :
 		    nothing(&w, e);

@@ -29,7 +29,7 @@ enum {
 	TD_ITEM_TAKEN = 2, /* named by the table */
 	TD_ITEM_NAMED = 4, /* by the user: an item whatever it holds */
 	TD_ITEM_PART = 8,  /* one of several in its file */
-	TD_ITEM_LABELS = 16, /* its file says its class, whatever the labels of the others come from */
+	TD_ITEM_LABELS = 16, /* its file says its class */
 };
 
 struct td_root {
@@ -104,8 +104,9 @@ bool td_source_spec(const char *source, char **ret_path, const char **ret_spec);
 bool td_listing_add(struct td_listing *l, size_t root, const char *prefix, const char *name,
     const struct td_item *item) td_must_check;
 bool td_listing_root(struct td_listing *l, const char *folder, size_t skip, const char *spec) td_must_check;
-/* Divides files that hold several items; a file that cannot be read is bad. */
-int td_listing_divide(struct td_listing *l, const struct td_list_options *options, struct td_bad *bad,
-    struct tundish_error *e);
+/* Divides files that hold several items; a file that cannot be read is bad. With
+ * `own_labels` what a file says of its items becomes their class. */
+int td_listing_divide(struct td_listing *l, const struct td_list_options *options, bool own_labels,
+    struct td_bad *bad, struct tundish_error *e);
 /* Removes items for which keep is false. */
 void td_listing_keep(struct td_listing *l, bool (*keep)(const struct td_item *item));
