@@ -45,6 +45,13 @@ static inline const void *npy_data(const struct blob *b)
 	return b->data + 10 + (b->data[8] | b->data[9] << 8);
 }
 
+/* TUNDISH_LONG_TESTS=N does N times as many. */
+static inline uint32_t rounds(uint32_t n)
+{
+	const char *s = getenv("TUNDISH_LONG_TESTS");
+	return n * (s ? (uint32_t)TD_MAX(atoi(s), 1) : 1);
+}
+
 struct jpeg_wish {
 	uint32_t width, height;
 	int components;	     /* 1, 3 or 4 */

@@ -81,13 +81,6 @@ static struct jpeg_wish draw_wish(uint32_t *state, const struct sampling *s)
 	return w;
 }
 
-/* TUNDISH_LONG_TESTS=N does N times as many. */
-static uint32_t rounds(uint32_t n)
-{
-	const char *s = getenv("TUNDISH_LONG_TESTS");
-	return n * (s ? (uint32_t)TD_MAX(atoi(s), 1) : 1);
-}
-
 static void test_windows(void **state)
 {
 	(void)state;

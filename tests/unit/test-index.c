@@ -32,7 +32,7 @@ static void test_windows(void **state)
 {
 	(void)state;
 	uint32_t seed = 17;
-	for (uint32_t i = 0; i < 220; i++) {
+	for (uint32_t i = 0; i < rounds(220); i++) {
 		struct jpeg_wish wish = draw_wish(&seed, &samplings[i % TD_COUNT(samplings)]);
 		struct blob b = make_jpeg(&wish, i);
 		uint8_t *want = full_decode(&b, NULL);
@@ -139,7 +139,7 @@ static void test_wrong(void **state)
 {
 	(void)state;
 	uint32_t seed = 5;
-	for (uint32_t i = 0; i < 200; i++) {
+	for (uint32_t i = 0; i < rounds(200); i++) {
 		struct jpeg_wish wish = draw_wish(&seed, &samplings[i % TD_COUNT(samplings)]);
 		struct blob a = make_jpeg(&wish, i), b = make_jpeg(&wish, i + 1000);
 		struct td_buf index = { 0 };
@@ -179,7 +179,7 @@ static void test_damage(void **state)
 	(void)state;
 	uint32_t seed = 23;
 	unsigned made = 0;
-	for (uint32_t i = 0; i < 300; i++) {
+	for (uint32_t i = 0; i < rounds(300); i++) {
 		struct jpeg_wish wish = draw_wish(&seed, &samplings[i % TD_COUNT(samplings)]);
 		struct blob b = make_jpeg(&wish, i);
 		struct td_buf index = { 0 };
@@ -206,7 +206,7 @@ static void test_lossless(void **state)
 {
 	(void)state;
 	uint32_t seed = 31;
-	for (uint32_t i = 0; i < 120; i++) {
+	for (uint32_t i = 0; i < rounds(120); i++) {
 		struct jpeg_wish wish = draw_wish(&seed, &samplings[i % TD_COUNT(samplings)]);
 		wish.progressive = i % 4 == 1;
 		wish.arithmetic = i % 4 == 2;
