@@ -200,6 +200,12 @@ static void print_advice(const struct benchout *out)
 		    out->repeat < 10 ? "repeat" : "seconds");
 }
 
+/* Who reads the codes of JPEGs here. */
+static bool own_entropy(void)
+{
+	return strstr(tundish_features(), "jpeg-entropy/own");
+}
+
 void benchout_text(const struct benchout *out)
 {
 	if (out->sweeps->n)
@@ -208,6 +214,8 @@ void benchout_text(const struct benchout *out)
 		print_one(out);
 	if (out->explain)
 		print_explain(out);
+	if (!own_entropy())
+		printf("\nJPEGs are decoded by libjpeg alone, without the faster entropy decoder\n");
 	print_advice(out);
 }
 
@@ -314,6 +322,7 @@ static json_t *head_json(const struct benchout *out)
 {
 	json_t *o = json_object();
 	out_set_text(o, "ops", out->ops ? out->ops : "decode");
+	out_set_text(o, "jpeg_entropy", own_entropy() ? "own" : "libjpeg");
 	out_set_count(o, "batch", out->batch);
 	out_set_count(o, "warmup", out->warmup);
 	out_set_count(o, "repeat", out->repeat);

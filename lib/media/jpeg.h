@@ -22,7 +22,8 @@ void td_jpeg_use_own(struct td_jpeg *j, bool own);
 /* Whether it made the last picture by itself, to the end. */
 bool td_jpeg_used_own(const struct td_jpeg *j);
 /* Whether it can be used at all: it is built in, and small pictures of each sampling
- * come out the same both ways. Tried once in a process. */
+ * come out the same both ways; false with TUNDISH_JPEG=libjpeg in the environment. Tried
+ * once in a process. */
 bool td_jpeg_own_works(void);
 
 /* See td_decoder_index() and td_jpeg_index() in image.h. */

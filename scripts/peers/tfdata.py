@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """tf.data as a careful user writes it.
 
-usage: tfdata.py train THREADS EPOCHS FILE...
+usage: tfdata.py train|full THREADS EPOCHS FILE...   (decodes the crop alone, or all of the picture)
        tfdata.py read[GZIP] THREADS EPOCHS FILE...
        tfdata.py write PHOTOS OUT
        tfdata.py make OUT COUNT BYTES [GZIP]   (records of random bytes)"""
+import functools
 import pathlib
 import random
 import sys
@@ -30,23 +31,26 @@ def interleaved(files, epochs, compression=""):
                               num_parallel_calls=tf.data.AUTOTUNE, deterministic=False)
 
 
-def augmented(record):
-    """Parse, decode only what the crop needs, resize, flip, normalise."""
+def augmented(record, whole):
+    """Parse, decode only what the crop needs or all of it, resize, flip, normalise."""
     example = tf.io.parse_single_example(record, {"image": tf.io.FixedLenFeature([], tf.string),
                                                   "label": tf.io.FixedLenFeature([], tf.int64)})
     shape = tf.image.extract_jpeg_shape(example["image"])
     begin, size, _ = tf.image.sample_distorted_bounding_box(
         shape, tf.zeros([1, 0, 4]), area_range=(0.08, 1.0), aspect_ratio_range=(3 / 4, 4 / 3),
         max_attempts=10, use_image_if_no_bounding_boxes=True)
-    window = tf.concat([begin[:2], size[:2]], 0)
-    image = tf.image.decode_and_crop_jpeg(example["image"], window, channels=3)
+    if whole:
+        image = tf.slice(tf.io.decode_jpeg(example["image"], channels=3), begin, size)
+    else:
+        window = tf.concat([begin[:2], size[:2]], 0)
+        image = tf.image.decode_and_crop_jpeg(example["image"], window, channels=3)
     image = tf.image.random_flip_left_right(tf.image.resize(image, [224, 224]))
     return (image / 255.0 - MEAN) / DEVIATION, example["label"]
 
 
-def train(threads, epochs, *files):
+def train(threads, epochs, *files, whole=False):
     dataset = interleaved(files, int(epochs)).shuffle(512)
-    dataset = dataset.map(augmented, num_parallel_calls=tf.data.AUTOTUNE, deterministic=False)
+    dataset = dataset.map(lambda record: augmented(record, whole), num_parallel_calls=tf.data.AUTOTUNE, deterministic=False)
     dataset = dataset.batch(BATCH).prefetch(tf.data.AUTOTUNE)
     clock.run(int(labels.shape[0]) for _, labels in threading(dataset, int(threads)))
 
@@ -92,4 +96,4 @@ work, rest = sys.argv[1], sys.argv[2:]
 if work.startswith("read"):
     read(*rest, compression=work[4:])
 else:
-    {"train": train, "write": write, "make": make}[work](*rest)
+    {"train": train, "full": functools.partial(train, whole=True), "write": write, "make": make}[work](*rest)

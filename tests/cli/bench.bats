@@ -95,3 +95,17 @@ bench() {
 	holds "${lines[4]}" "+ normalize"
 	run -2 --separate-stderr bench --levels --sweep threads=1
 }
+
+@test "TUNDISH_JPEG=libjpeg: the same batches by libjpeg alone, and bench and --version say so" {
+	tundish convert -q "$DATA/photos" -o in/p --shards 2 --jpeg-index rows
+	for jpeg in own libjpeg; do
+		export TUNDISH_JPEG=$jpeg
+		tundish feed in --ops 'random_resized_crop:24 hflip' --to hash --seed 3 2>/dev/null >$jpeg.sums
+		tundish --version | grep -q "jpeg-entropy/$jpeg"
+		run_split 0 bench in --ops resize:8 --epochs 1 --repeat 1 --json
+		json "j['jpeg_entropy'] == '$jpeg'"
+		run_split 0 bench in --ops resize:8 --epochs 1 --repeat 1
+		same "$(grep -c 'libjpeg alone' <<<"$output")" "$([ $jpeg = libjpeg ] && echo 1 || echo 0)"
+	done
+	cmp own.sums libjpeg.sums
+}
