@@ -147,6 +147,10 @@ static bool read_value(const struct td_param *param, struct span v, struct td_op
 		return read_word(param, v, at);
 	case P_PRESET:
 		return read_word(param, v, at) || td_normalize_file(op, v.s, v.len);
+	case P_TEXT:
+		op->text = v.s;
+		op->text_len = v.len;
+		return v.len > 0;
 	}
 	return false;
 }
@@ -158,6 +162,10 @@ static int read_param(const struct reader *r, struct td_op *op, struct span part
 	if (part.len && memchr(part.s, '=', part.len))
 		key = cut(&value, '=');
 	const struct td_param *p = op->kind->params;
+	if (p->key && p->type == P_TEXT) {
+		value = part;
+		key.len = 0;
+	}
 	while (p->key && !equals(key, p->key))
 		p++;
 	if (!p->key)
@@ -204,7 +212,8 @@ static int read_op(const struct reader *r, struct td_op *op, struct span text)
 	unsigned seen = 0;
 	bool colon = name.len < text.len;
 	while (colon) {
-		struct span part = cut(&rest, ',');
+		bool whole = kind->params[0].key && kind->params[0].type == P_TEXT;
+		struct span part = whole ? rest : cut(&rest, ',');
 		int rc = read_param(r, op, part, &seen);
 		if (rc < 0)
 			return rc;
@@ -227,6 +236,10 @@ static bool is(const struct td_op *op, const char *name)
 static int check_place(const struct reader *r, const struct td_chain *c, const struct td_op *op,
     struct span text, bool *ended)
 {
+	if ((is(op, "select") && c->select) || (is(op, "one_hot") && c->classes))
+		return wrong(r, text, "given twice", NULL);
+	if (op->kind->flags & TD_OP_APART)
+		return 0;
 	if (is(op, "decode") && c->n > 0)
 		return wrong(r, text, "decode stands first", NULL);
 	if (*ended && !is(op, "layout"))
@@ -254,6 +267,12 @@ static void note_effect(struct td_chain *c, struct td_op *op, unsigned place)
 		c->dtype = TUNDISH_FLOAT32;
 	if (is(op, "layout"))
 		c->nchw = op->layout;
+	if (is(op, "select")) {
+		c->select = op->text;
+		c->select_len = op->text_len;
+	}
+	if (is(op, "one_hot"))
+		c->classes = op->classes;
 }
 
 int td_chain_parse(struct td_chain *ret, const char *text, struct tundish_error *e)
@@ -276,6 +295,8 @@ int td_chain_parse(struct td_chain *ret, const char *text, struct tundish_error 
 			return rc;
 		/* a leading decode changes nothing, so it moves nobody's draws */
 		note_effect(&c, &op, place);
+		if (op.kind->flags & TD_OP_APART)
+			continue;
 		place += !is(&op, "decode");
 		c.ops[c.n++] = op;
 	}

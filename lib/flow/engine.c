@@ -53,6 +53,8 @@ void td_slot_free(struct tundish_flow *f, struct td_slot *s)
 {
 	free(s->labels);
 	free(s->good);
+	free(s->arrays);
+	td_columns_free(s->columns, &f->recipe.outs, f->share.batch);
 	if (s->images && f->allocator.free)
 		f->allocator.free(f->allocator.data, s->images, f->recipe.row_bytes * f->share.batch);
 	else
@@ -66,10 +68,12 @@ static bool new_slot(struct tundish_flow *f)
 	size_t images = f->recipe.row_bytes * f->share.batch;
 	s->labels = calloc(f->share.batch, sizeof *s->labels);
 	s->good = calloc(f->share.batch, 1);
+	s->arrays = calloc(f->recipe.outs.n_arrays, sizeof *s->arrays);
+	s->columns = td_columns_new(&f->recipe.outs, f->share.batch, &f->ledger);
 	if (f->has_images)
 		s->images = f->allocator.alloc ? f->allocator.alloc(f->allocator.data, images) :
 						 slot_memory(images);
-	if (!s->labels || !s->good || (f->has_images && !s->images)) {
+	if (!s->labels || !s->good || !s->arrays || !s->columns || (f->has_images && !s->images)) {
 		td_slot_free(f, s);
 		return false;
 	}

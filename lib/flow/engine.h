@@ -53,8 +53,8 @@ struct td_slot {
 	bool closed, lent;
 	struct td_note *notes;/* by row */
 	struct td_held held;  /* what a reader of streams said while it filled this batch */
-	struct tundish_array arrays[2]; /* what of it goes out */
-	unsigned n_arrays;
+	struct td_column *columns;
+	struct tundish_array *arrays; /* what of it goes out */
 };
 
 /* What one worker has for itself. */

@@ -198,7 +198,9 @@ static int plan_cache(struct tundish_flow *f, enum td_cache_kind kind, uint64_t 
 static void plan_memory(struct tundish_flow *f, const struct tundish_flow_options *o)
 {
 	uint64_t memory = td_memory(o->memory);
-	uint64_t batch = TD_MAX(f->recipe.row_bytes * f->share.batch, (size_t)1);
+	/* what is padded stands there twice */
+	uint64_t row = f->recipe.row_bytes + f->recipe.outs.row_bytes + 2 * f->recipe.outs.loose_bytes;
+	uint64_t batch = TD_MAX(row * f->share.batch, 1u);
 	/* half of it, or with a cache, which takes a half, a quarter */
 	uint64_t fit = TD_MAX(memory / (f->cache.entries ? 4 : 2) / batch, 2u);
 	uint64_t mean = f->set.stream ? SMALL_RECORD : f->set.bytes / f->set.first[f->set.files.n];
@@ -297,6 +299,7 @@ TUNDISH_API int tundish_flow_open(struct tundish_flow **ret_flow,
 	pthread_mutex_init(&f->talk, NULL);
 	td_gate_init(&f->gate, &f->ledger);
 	f->recipe.gate = &f->gate;
+	f->recipe.ledger = &f->ledger;
 	rc = open_flow(f, o, ret_error);
 	if (rc < 0) {
 		tundish_flow_close(f);
@@ -340,6 +343,7 @@ static unsigned close_up(const struct tundish_flow *f, struct td_slot *s)
 			if (f->has_images)
 				memcpy(s->images + n * row, s->images + i * row, row);
 			s->labels[n] = s->labels[i];
+			td_columns_move(s->columns, &f->recipe.outs, n, i);
 		}
 		n++;
 	}
@@ -364,31 +368,49 @@ static void fill_up(const struct tundish_flow *f, struct td_slot *s, unsigned co
 	size_t row = f->recipe.row_bytes;
 	if (f->has_images)
 		memset(s->images + count * row, 0, (f->share.batch - count) * row);
-	for (unsigned i = count; i < f->share.batch; i++)
+	for (unsigned i = count; i < f->share.batch; i++) {
 		s->labels[i] = -1;
+		td_columns_blank(s->columns, &f->recipe.outs, i);
+	}
 }
 
-/* The arrays that go out, `rows` long, into the slot. */
-static void list_arrays(const struct tundish_flow *f, struct td_slot *s, unsigned rows)
+static struct tundish_array images_of(const struct tundish_flow *f, const struct td_slot *s,
+    unsigned rows)
 {
 	const struct td_recipe *r = &f->recipe;
-	s->n_arrays = 0;
-	if (f->has_images) {
-		struct tundish_array *a = &s->arrays[s->n_arrays++];
-		*a = (struct tundish_array){ .name = "image", .dtype = r->chain.dtype, .ndim = 4,
-			.shape = { rows, r->height, r->width, 3 }, .data = s->images,
-			.bytes = rows * r->row_bytes };
-		if (r->chain.nchw)
-			memcpy(a->shape + 1, (const uint64_t[3]){ 3, r->height, r->width }, 3 * sizeof(uint64_t));
-	}
-	s->arrays[s->n_arrays++] = (struct tundish_array){ .name = "label", .dtype = TUNDISH_DTYPE_INT64,
-		.ndim = 1, .shape = { rows }, .data = s->labels, .bytes = rows * sizeof *s->labels };
+	struct tundish_array a = { .dtype = r->chain.dtype, .ndim = 4,
+		.shape = { rows, r->height, r->width, 3 }, .data = s->images, .bytes = rows * r->row_bytes };
+	const uint64_t nchw[3] = { 3, r->height, r->width };
+	if (r->chain.nchw)
+		memcpy(a.shape + 1, nchw, sizeof nchw);
+	return a;
 }
 
-static struct tundish_batch batch_of(const struct tundish_flow *f, struct td_slot *s, unsigned count)
+/* All that goes out, `rows` long, into the slot. */
+static unsigned list_arrays(const struct tundish_flow *f, const struct td_slot *s, unsigned rows)
 {
-	unsigned rows = f->last == TUNDISH_LAST_PAD ? f->share.batch : count;
-	list_arrays(f, s, rows);
+	const struct td_outs *outs = &f->recipe.outs;
+	unsigned n = 0;
+	for (unsigned i = 0; i < outs->n; i++) {
+		struct tundish_array *a = &s->arrays[n];
+		if (outs->list[i].source == TD_OUT_FEATURE || s->columns[i].fixed) {
+			n += td_columns_arrays(s->columns, outs, i, rows, a);
+			continue;
+		}
+		if (outs->list[i].source == TD_OUT_IMAGE)
+			*a = images_of(f, s, rows);
+		else
+			*a = (struct tundish_array){ .dtype = TUNDISH_DTYPE_INT64, .ndim = 1, .shape = { rows },
+				.data = s->labels, .bytes = rows * sizeof *s->labels };
+		a->name = outs->list[i].name;
+		n++;
+	}
+	return n;
+}
+
+static struct tundish_batch batch_of(const struct tundish_flow *f, struct td_slot *s, unsigned count,
+    unsigned rows)
+{
 	struct tundish_batch b = {
 		.epoch = s->epoch,
 		.index = s->batch,
@@ -397,27 +419,34 @@ static struct tundish_batch batch_of(const struct tundish_flow *f, struct td_slo
 		.repeats = count_repeats(f, s),
 		.labels = s->labels,
 		.arrays = s->arrays,
-		.n_arrays = s->n_arrays,
+		.n_arrays = list_arrays(f, s, rows),
 		.slot = s,
 	};
-	for (unsigned i = 0; i < s->n_arrays; i++)
+	for (unsigned i = 0; i < b.n_arrays; i++)
 		b.arrays_bytes += s->arrays[i].bytes;
 	if (f->has_images) {
-		const struct tundish_array *a = &s->arrays[0];
-		b.dtype = a->dtype;
-		b.ndim = a->ndim;
-		memcpy(b.shape, a->shape, sizeof b.shape);
-		b.images = a->data;
-		b.images_bytes = a->bytes;
+		const struct tundish_array a = images_of(f, s, rows);
+		b.dtype = a.dtype;
+		b.ndim = a.ndim;
+		memcpy(b.shape, a.shape, sizeof b.shape);
+		b.images = a.data;
+		b.images_bytes = a.bytes;
 	}
 	return b;
 }
 
-static int fail_for_good(struct tundish_flow *f, int rc, const struct tundish_error *e)
+/* An error is for good; what was met in a batch that is held, too. */
+static int give_up(struct tundish_flow *f, struct td_slot *s, int rc, const struct tundish_error *e,
+    struct tundish_error *ret_error)
 {
-	td_pool_lock(f->pool);
-	td_engine_fail(f, rc, e);
-	td_pool_unlock(f->pool);
+	if (s) {
+		td_pool_lock(f->pool);
+		td_engine_fail(f, rc, e);
+		td_pool_unlock(f->pool);
+		td_engine_release(f, s);
+	}
+	if (ret_error)
+		*ret_error = *e;
 	return rc;
 }
 
@@ -425,31 +454,32 @@ TUNDISH_API int tundish_flow_next(struct tundish_flow *f, struct tundish_batch *
     struct tundish_error *ret_error)
 {
 	struct tundish_error e = { 0 };
-	struct td_slot *s;
+	struct td_slot *s = NULL;
 	int rc = f->pool ? 0 : td_engine_start(f, &e);
 	while (rc == 0 && (rc = td_engine_next(f, &s, &e)) == 1) {
 		rc = tell_notes(f, s, &e);
-		if (rc < 0) {
-			fail_for_good(f, rc, &e);
-			td_engine_release(f, s);
+		if (rc < 0)
 			break;
-		}
 		unsigned count = close_up(f, s);
 		bool cut = f->last == TUNDISH_LAST_DROP && f->set.stream && s->given < s->rows;
 		if (count == 0 || cut) {
 			td_engine_release(f, s);
+			s = NULL;
+			rc = 0;
 			continue;
 		}
 		if (f->last == TUNDISH_LAST_PAD)
 			fill_up(f, s, count);
+		unsigned rows = f->last == TUNDISH_LAST_PAD ? f->share.batch : count;
+		rc = td_columns_pack(s->columns, &f->recipe.outs, rows, &f->ledger, &e);
+		if (rc < 0)
+			break;
 		f->records += count;
 		f->batches++;
-		*ret_batch = batch_of(f, s, count);
+		*ret_batch = batch_of(f, s, count, rows);
 		return 1;
 	}
-	if (rc < 0 && ret_error)
-		*ret_error = e;
-	return rc;
+	return rc < 0 ? give_up(f, s, rc, &e, ret_error) : rc;
 }
 
 TUNDISH_API void tundish_flow_release(struct tundish_flow *f, const struct tundish_batch *batch)
@@ -555,6 +585,7 @@ TUNDISH_API void tundish_flow_close(struct tundish_flow *f)
 	td_order_close(f->order);
 	td_records_close(&f->set);
 	td_cache_close(&f->cache);
+	td_outs_close(&f->recipe.outs);
 	free((char *)f->recipe.keys.image);
 	free((char *)f->recipe.keys.label);
 	pthread_cond_destroy(&f->ready);

@@ -72,6 +72,12 @@ static const struct td_param normalize_params[] = {
 static const struct td_param cast_params[] = {
 	{ "", P_WORD, AT(dtype), 0, 0, dtypes, true }, NO_MORE
 };
+static const struct td_param select_params[] = {
+	{ "", P_TEXT, AT(text), 0, 0, NULL, true }, NO_MORE
+};
+static const struct td_param one_hot_params[] = {
+	{ "", P_NUMBER, AT(classes), 1, TD_CLASSES_MOST, NULL, true }, NO_MORE
+};
 static const struct td_param layout_params[] = {
 	{ "", P_WORD, AT(layout), 0, 0, layouts, true }, NO_MORE
 };
@@ -363,6 +369,9 @@ const struct td_op_kind td_op_kinds[] = {
 	{ "clamp", clamp_params, "clamp:LO-HI", TD_OP_FLOATS, NULL, NULL, apply_clamp },
 	{ "cast", cast_params, "cast:uint8|float16|bfloat16|float32", TD_OP_KEEPS, NULL, NULL,
 	    apply_cast },
+	{ "select", select_params, "select:NAME,...; each NAME, NAME=N, NAME=ragged or NAME=bytes",
+	    TD_OP_APART, NULL, NULL, apply_nothing },
+	{ "one_hot", one_hot_params, "one_hot:N", TD_OP_APART, NULL, NULL, apply_nothing },
 	{ "layout", layout_params, "layout:nhwc|nchw", TD_OP_KEEPS, NULL, NULL, apply_nothing },
 	{ 0 },
 };

@@ -32,6 +32,9 @@ struct td_op {
 	double brightness, contrast, saturation, hue;
 	double mean[3], std[3];
 	int preset;		/* of normalize */
+	const char *text;	/* select: in the text of the chain */
+	size_t text_len;
+	uint32_t classes;	/* one_hot */
 };
 
 #define TD_OPS_MAX 64
@@ -42,9 +45,12 @@ struct td_chain {
 	int dtype;  /* of the batch, enum tundish_dtype */
 	bool nchw;
 	bool random;
+	const char *select; /* in the text; NULL: picture and label go out */
+	size_t select_len;
+	uint32_t classes;   /* of one_hot; 0: labels go out as they are */
 };
 
-/* Reads the text; NULL and "" mean decode alone. Whatever is wrong is USAGE and names
+/* Reads the text, which must live as long as `select` is looked at; NULL and "" mean decode alone. Whatever is wrong is USAGE and names
  * the place in the text. */
 int td_chain_parse(struct td_chain *ret, const char *text, struct tundish_error *e);
 

@@ -4,6 +4,7 @@
 #include "ops.h"
 
 #define TD_SIZE_MOST 65535u
+#define TD_CLASSES_MOST 10000000
 
 enum td_param_type {
 	P_SIZE,	 /* N or HxW */
@@ -15,6 +16,7 @@ enum td_param_type {
 	P_THREE, /* a or a/b/c */
 	P_WORD,
 	P_PRESET,/* a word, or the path of a file with mean and std */
+	P_TEXT,	 /* all that follows */
 };
 
 struct td_word {
@@ -35,6 +37,7 @@ enum td_op_flags {
 	TD_OP_KEEPS = 0,  /* the type stays */
 	TD_OP_FLOATS = 1, /* the result is float32 */
 	TD_OP_RANDOM = 2, /* draws, unless its chance is 0 or 1 */
+	TD_OP_APART = 4,  /* nothing is done to the picture */
 };
 
 struct td_op_kind {

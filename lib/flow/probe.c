@@ -31,14 +31,32 @@ static int keep_key(const char **key, const struct tundish_feature *f, struct tu
 	return *key ? 0 : td_err_memory(e);
 }
 
-static int note_keys(struct td_keys *keys, const struct td_keys *asked, const struct look *look,
-    struct tundish_error *e)
+/* What is looked for, and what was found so far. */
+struct search {
+	const struct td_keys *asked;
+	struct td_keys *keys;
+	struct td_schema *seen; /* NULL: features do not matter */
+};
+
+static int note_features(struct td_schema *seen, const struct look *look, struct tundish_error *e)
+{
+	struct tundish_feature feature;
+	size_t at = 0;
+	bool ok = true;
+	while (ok && tundish_example_next(look->data, look->bytes, &at, &feature) > 0)
+		ok = td_schema_feature(seen, &feature);
+	return ok && td_schema_record(seen, NULL, 0) ? 0 : td_err_memory(e);
+}
+
+static int note_record(const struct search *search, const struct look *look, struct tundish_error *e)
 {
 	struct td_sample s;
-	if (td_sample_find(&s, asked, look->data, look->bytes) < 0)
+	if (td_sample_find(&s, search->asked, look->data, look->bytes) < 0)
 		return 0;
-	int rc = keep_key(&keys->image, s.image, e);
-	return rc < 0 ? rc : keep_key(&keys->label, s.label, e);
+	int rc = keep_key(&search->keys->image, s.image, e);
+	if (rc == 0)
+		rc = keep_key(&search->keys->label, s.label, e);
+	return rc == 0 && search->seen ? note_features(search->seen, look, e) : rc;
 }
 
 /* Record `record` of the set: 1 and the record, 0 when it is bad, or a hard error. */
@@ -50,7 +68,7 @@ static int look_at(struct tundish_flow *f, uint64_t record, struct look *ret, st
 	return rc == 0 ? 1 : hard(rc) ? rc : 0;
 }
 
-static int find_keys(struct tundish_flow *f, const struct td_keys *asked, struct tundish_error *e)
+static int search_files(struct tundish_flow *f, const struct search *search, struct tundish_error *e)
 {
 	struct look look;
 	uint64_t n = TD_MIN(f->set.records, LOOKS);
@@ -60,7 +78,7 @@ static int find_keys(struct tundish_flow *f, const struct td_keys *asked, struct
 		    (uint64_t)((unsigned __int128)i * (f->set.records - 1) / (n - 1)) : 0;
 		int rc = look_at(f, record, &look, e);
 		if (rc > 0)
-			rc = note_keys(&f->recipe.keys, asked, &look, e);
+			rc = note_record(search, &look, e);
 		if (rc < 0)
 			return rc;
 	}
@@ -69,12 +87,12 @@ static int find_keys(struct tundish_flow *f, const struct td_keys *asked, struct
 
 /* The same for a stream: its first records, which are kept. The first good one gives
  * the size, too. */
-static int peek_stream(struct tundish_flow *f, const struct td_keys *asked, struct tundish_error *e)
+static int search_stream(struct tundish_flow *f, const struct search *search, struct tundish_error *e)
 {
 	struct look look;
 	int rc;
 	while ((rc = td_stream_peek(f, &look.data, &look.bytes, &look.spot, e)) > 0) {
-		rc = note_keys(&f->recipe.keys, asked, &look, e);
+		rc = note_record(search, &look, e);
 		if (rc < 0)
 			return rc;
 	}
@@ -140,21 +158,60 @@ static int take_asked(struct td_keys *keys, const struct td_keys *asked, struct 
 	return 0;
 }
 
+static void forget(const char **key)
+{
+	free((char *)*key);
+	*key = NULL;
+}
+
+/* Finds out what goes out; of the rest the names are not needed. */
+static int find_outs(struct tundish_flow *f, const struct td_schema *seen, struct tundish_error *e)
+{
+	struct td_recipe *r = &f->recipe;
+	r->outs.classes = r->chain.classes;
+	int rc = td_outs_open(&r->outs, r->chain.select, r->chain.select_len, &r->keys, r->raw ? NULL : seen, e);
+	if (rc < 0)
+		return rc;
+	if (!td_outs_have(&r->outs, TD_OUT_IMAGE))
+		forget(&r->keys.image);
+	if (!td_outs_have(&r->outs, TD_OUT_LABEL))
+		forget(&r->keys.label);
+	if (r->chain.classes && !td_outs_have(&r->outs, TD_OUT_LABEL))
+		return td_err(e, TUNDISH_E_USAGE, "one_hot needs labels that go out");
+	if (td_outs_have(&r->outs, TD_OUT_FEATURE) && r->cache && r->cache->kind >= TD_CACHE_DECODED)
+		return td_err(e, TUNDISH_E_USAGE, "cache decoded and ops keep pictures and labels alone; with "
+		    "other features that go out it can be raw or index");
+	return 0;
+}
+
+/* Names, and which of all that records hold goes out. */
+static int find_keys(struct tundish_flow *f, const struct td_keys *asked, struct tundish_error *e)
+{
+	struct td_recipe *r = &f->recipe;
+	struct td_schema seen = { 0 };
+	const struct search search = { asked, &r->keys, r->chain.select ? &seen : NULL };
+	int rc = f->set.stream ? search_stream(f, &search, e) : r->raw ? 0 : search_files(f, &search, e);
+	if (rc == 0)
+		rc = take_asked(&r->keys, asked, e);
+	if (rc == 0)
+		rc = find_outs(f, &seen, e);
+	td_schema_free(&seen);
+	return rc;
+}
+
 int td_probe(struct tundish_flow *f, const struct td_keys *asked, struct tundish_error *e)
 {
 	struct td_recipe *r = &f->recipe;
 	static const struct td_keys picture = { "picture", NULL };
 	r->raw = f->set.raw;
-	asked = r->raw ? &picture : asked;
-	int rc = f->set.stream ? peek_stream(f, asked, e) : r->raw ? 0 : find_keys(f, asked, e);
-	if (rc == 0)
-		rc = take_asked(&r->keys, asked, e);
+	int rc = find_keys(f, r->raw ? &picture : asked, e);
 	if (rc < 0)
 		return rc;
 	f->has_images = r->keys.image != NULL;
 	if (!f->has_images && r->chain.n > 0)
-		return td_err(e, TUNDISH_E_USAGE, "there are operations, but no feature image or "
-		    "image/encoded in the records for them; name it");
+		return td_err(e, TUNDISH_E_USAGE, "there are operations, but no %s", r->chain.select ?
+		    "picture that goes out: select image, too" :
+		    "feature image or image/encoded in the records for them; name it");
 	if (!f->has_images)
 		return 0;
 	struct td_size size = td_chain_size(&r->chain);

@@ -199,27 +199,34 @@ static int finish(const struct td_recipe *r, struct td_picture *p, unsigned firs
 }
 
 int td_recipe_make_kept(const struct td_recipe *r, struct td_desk *desk,
-    const struct td_cached *kept, uint64_t epoch, uint64_t position, void *out,
-    int64_t *ret_label, bool *ret_differs, struct tundish_error *e)
+    const struct td_cached *kept, uint64_t epoch, uint64_t position, const struct td_room *room,
+    bool *ret_differs, struct tundish_error *e)
 {
 	struct td_picture p;
 	*ret_differs = false;
-	*ret_label = kept->label;
+	*room->label = kept->label;
+	int rc = td_columns_label(room->columns, &r->outs, room->row, kept->label, e);
+	if (rc < 0)
+		return rc;
 	td_picture_start_kept(&p, desk, kept->data, (struct td_size){ kept->width, kept->height },
 	    kept->floats, e);
-	return finish(r, &p, r->cut, epoch, position, out, ret_differs);
+	return finish(r, &p, r->cut, epoch, position, room->image, ret_differs);
 }
 
 int td_recipe_make(const struct td_recipe *r, struct td_desk *desk, const void *record,
-    size_t bytes, uint64_t number, uint64_t epoch, uint64_t position, void *out,
-    int64_t *ret_label, bool *ret_differs, struct tundish_error *e)
+    size_t bytes, uint64_t number, uint64_t epoch, uint64_t position, const struct td_room *room,
+    bool *ret_differs, struct tundish_error *e)
 {
 	struct found found;
 	uint64_t start = td_now_ns();
 	int rc = parse(r, record, bytes, &found, e);
 	*ret_differs = false;
 	if (rc == 0 && !r->raw)
-		*ret_label = found.label;
+		*room->label = found.label;
+	if (rc == 0)
+		rc = td_columns_label(room->columns, &r->outs, room->row, *room->label, e);
+	if (rc == 0 && !r->raw)
+		rc = td_columns_read(room->columns, &r->outs, room->row, record, bytes, r->ledger, e);
 	if (rc < 0 || !r->keys.image)
 		return rc;
 	struct td_image_info info;
@@ -237,9 +244,9 @@ int td_recipe_make(const struct td_recipe *r, struct td_desk *desk, const void *
 		use_index(r, &p, number);
 	rc = apply(r, &p, 0, r->cut, epoch, position);
 	if (rc == 0 && keeps_pictures(r) && number != TD_NO_RECORD)
-		rc = keep(r, &p, number, *ret_label);
+		rc = keep(r, &p, number, *room->label);
 	if (rc == 0)
-		rc = finish(r, &p, r->cut, epoch, position, out, ret_differs);
+		rc = finish(r, &p, r->cut, epoch, position, room->image, ret_differs);
 	if (large) {
 		slim(r->gate, desk);
 		td_gate_leave(r->gate, need);

@@ -4,13 +4,16 @@
 #include "base/err.h"
 #include "base/ledger.h"
 #include "cache.h"
+#include "outs.h"
 #include "picture.h"
 #include "record/sample.h"
 
 /* What is the same for all records. */
 struct td_recipe {
 	struct td_chain chain;
-	struct td_keys keys;	/* the names that this set uses; NULL: it has none of it */
+	struct td_keys keys;	/* the names that this set uses; NULL: none of it goes out */
+	struct td_outs outs;
+	struct td_ledger *ledger;
 	bool raw;		/* records are pictures and nothing else; the caller knows labels */
 	uint64_t seed, max_pixels;
 	struct td_cache *cache;	/* or NULL */
@@ -23,16 +26,24 @@ struct td_recipe {
 
 #define TD_NO_RECORD UINT64_MAX
 
-/* Makes one row. `number` is the record's in the set, for the cache. `out` has row_bytes.
- * What is wrong with the record is the error, with a reason only. *ret_differs is set when
- * all that is wrong is the size. */
+/* Where a row goes. */
+struct td_room {
+	void *image;	/* row_bytes */
+	int64_t *label; /* of raw records it is there already */
+	struct td_column *columns;
+	unsigned row;
+};
+
+/* Makes one row. `number` is the record's in the set, for the cache. What is wrong with the
+ * record is the error, with a reason only. *ret_differs is set when all that is wrong is
+ * the size. */
 int td_recipe_make(const struct td_recipe *r, struct td_desk *desk, const void *record,
-    size_t bytes, uint64_t number, uint64_t epoch, uint64_t position, void *out,
-    int64_t *ret_label, bool *ret_differs, struct tundish_error *e);
+    size_t bytes, uint64_t number, uint64_t epoch, uint64_t position, const struct td_room *room,
+    bool *ret_differs, struct tundish_error *e);
 /* The same from what was kept. */
 int td_recipe_make_kept(const struct td_recipe *r, struct td_desk *desk,
-    const struct td_cached *kept, uint64_t epoch, uint64_t position, void *out,
-    int64_t *ret_label, bool *ret_differs, struct tundish_error *e);
+    const struct td_cached *kept, uint64_t epoch, uint64_t position, const struct td_room *room,
+    bool *ret_differs, struct tundish_error *e);
 
 /* The size that a record's picture comes out with, all of it decoded to be sure that
  * it is good. */

@@ -14,6 +14,12 @@ static uint8_t *row_of(const struct tundish_flow *f, const struct td_item *item)
 	return f->has_images ? item->slot->images + item->row * f->recipe.row_bytes : NULL;
 }
 
+static struct td_room room_of(const struct tundish_flow *f, const struct td_item *item)
+{
+	return (struct td_room){ row_of(f, item), &item->slot->labels[item->row], item->slot->columns,
+		item->row };
+}
+
 /* For raw files the label is known beforehand. */
 static void set_label(const struct tundish_flow *f, const struct td_item *item,
     const struct td_spot *spot)
@@ -27,6 +33,7 @@ static void make_blank(const struct tundish_flow *f, const struct td_item *item)
 	if (f->has_images)
 		memset(row_of(f, item), 0, f->recipe.row_bytes);
 	item->slot->labels[item->row] = -1;
+	td_columns_blank(item->slot->columns, &f->recipe.outs, item->row);
 	item->slot->good[item->row] = 1;
 }
 
@@ -35,6 +42,7 @@ static void make_blank(const struct tundish_flow *f, const struct td_item *item)
 static void stand_in(struct tundish_flow *f, struct td_hand *hand, const struct td_item *item)
 {
 	struct td_rng rng;
+	struct td_room room = room_of(f, item);
 	td_rng_at(&rng, f->recipe.seed, (uint32_t)item->epoch, item->position, TD_RNG_REPLACE);
 	hand->replaced++;
 	for (int attempt = 0; attempt < STAND_INS; attempt++) {
@@ -49,7 +57,7 @@ static void stand_in(struct tundish_flow *f, struct td_hand *hand, const struct 
 			continue;
 		set_label(f, item, &spot);
 		int rc = td_recipe_make(&f->recipe, &hand->desk, data, bytes, TD_NO_RECORD, item->epoch,
-		    item->position, row_of(f, item), &item->slot->labels[item->row], &differs, NULL);
+		    item->position, &room, &differs, NULL);
 		if (rc == 0) {
 			item->slot->good[item->row] = 1;
 			return;
@@ -91,16 +99,15 @@ static int make(struct tundish_flow *f, struct td_hand *hand, const struct td_it
     bool *ret_differs, struct tundish_error *e)
 {
 	const struct td_cached *kept = item->kept;
-	int64_t *label = &item->slot->labels[item->row];
-	uint8_t *out = row_of(f, item);
+	struct td_room room = room_of(f, item);
 	if (kept && f->cache.kind != TD_CACHE_RAW)
 		return td_recipe_make_kept(&f->recipe, &hand->desk, kept, item->epoch,
-		    item->position, out, label, ret_differs, e);
+		    item->position, &room, ret_differs, e);
 	if (f->cache.kind == TD_CACHE_RAW && !kept)
 		keep_raw(f, item);
 	set_label(f, item, &item->spot);
 	return td_recipe_make(&f->recipe, &hand->desk, kept ? kept->data : item->data,
-	    kept ? kept->bytes : item->bytes, item->record, item->epoch, item->position, out, label,
+	    kept ? kept->bytes : item->bytes, item->record, item->epoch, item->position, &room,
 	    ret_differs, e);
 }
 

@@ -168,10 +168,12 @@ static inline void take_batch(struct run *r, struct td_sha256 *sha, const struct
 	for (unsigned i = 0; i < b->count && r->samples < 4096; i++)
 		r->labels[r->samples++] = b->labels[i];
 	r->repeats += b->repeats;
-	td_sha256_add(sha, b->shape, sizeof b->shape);
-	if (b->images)
-		td_sha256_add(sha, b->images, b->images_bytes);
-	td_sha256_add(sha, b->labels, b->rows * sizeof *b->labels);
+	for (unsigned i = 0; i < b->n_arrays; i++) {
+		const struct tundish_array *a = &b->arrays[i];
+		td_sha256_add(sha, a->name, strlen(a->name));
+		td_sha256_add(sha, a->shape, sizeof a->shape);
+		td_sha256_add(sha, a->data, a->bytes);
+	}
 	td_sha256_add(sha, &b->epoch, sizeof b->epoch);
 }
 

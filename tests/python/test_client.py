@@ -65,6 +65,20 @@ class Arrays(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "without a name"):
             list(tundish.named_batches(io.BytesIO(saved(self.images))))
 
+    def test_select(self):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([PROGRAM, "convert", "-q", PHOTOS, "-o", folder + "/photos"], check=True)
+            out = subprocess.run([PROGRAM, "feed", folder, "--ops", "select:filename,label,image resize:8",
+                                  "--batch", "20"], check=True, stdout=subprocess.PIPE).stdout
+        names = []
+        for batch in tundish.named_batches(io.BytesIO(out)):
+            self.assertEqual(list(batch), ["filename", "filename/lengths", "label", "image"])
+            self.assertEqual(batch["image"].shape, (len(batch["label"]), 8, 8, 3))
+            names += tundish.texts(batch["filename"], batch["filename/lengths"])
+        found = [os.path.relpath(os.path.join(where, name), PHOTOS).encode()
+                 for where, _, files in os.walk(PHOTOS) for name in files if name.endswith(".jpg")]
+        self.assertEqual(sorted(n for n in names if n.endswith(b".jpg")), sorted(found))
+
     def test_texts(self):
         values = np.frombuffer(b"ab\0\0", np.uint8).reshape(2, 2)
         self.assertEqual(tundish.texts(values, np.array([2, 0])), [b"ab", b""])
