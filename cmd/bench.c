@@ -12,6 +12,7 @@
 
 struct settings {
 	struct tundish_flow_options o;
+	struct opt_list mix;
 	unsigned warmup, repeat, seconds, step_ms;
 	struct opt_list sweep;
 	int grid, explain, levels;
@@ -188,7 +189,9 @@ static int run(struct call *call)
 {
 	struct settings *s = call->settings;
 	struct bench b = { .call = call, .settings = s };
-	int code = call_needs_paths(call);
+	int code = flowopt_mix(&s->o, &s->mix, call);
+	if (code == 0 && s->mix.n && s->levels)
+		code = report_error(&call->report, EXIT_USAGE, "bench: --levels is of one set, not of a --mix");
 	code = code ? code : flowopt_ranks(&s->o, call);
 	code = code ? code : make_sweeps(&b);
 	code = code ? code : make_points(&b);

@@ -15,6 +15,7 @@
 
 struct settings {
 	struct tundish_flow_options o;
+	struct opt_list mix;
 	const char *to, *cursor;
 	int dry_run;
 };
@@ -129,6 +130,9 @@ static void say_stats(struct call *call, struct tundish_flow *flow)
 	if (stats.replaced)
 		report_say(&call->report, "note: bad records whose place others took: %" PRIu64,
 		    stats.replaced);
+	if (stats.topped_up)
+		report_say(&call->report, "note: records drawn once more for --min-per-source: %" PRIu64,
+		    stats.topped_up);
 	if (stats.index_refused)
 		report_say(&call->report, "note: JPEG indexes that do not fit their pictures: %" PRIu64,
 		    stats.index_refused);
@@ -147,7 +151,7 @@ static int run(struct call *call)
 	struct tundish_error error = { 0 };
 	struct tally tally = { .start_ns = td_now_ns() };
 	char start[128] = "";
-	if (call_needs_paths(call) ||
+	if (flowopt_mix(&s->o, &s->mix, call) ||
 	    (binary(s->to) && !s->dry_run && call_refuse_terminal(call)))
 		return EXIT_USAGE;
 	int code = flowopt_ranks(&s->o, call);

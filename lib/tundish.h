@@ -536,6 +536,17 @@ struct tundish_flow_options {
 	size_t n_paths;
 	/* What comes when: */
 	const char *shuffle; /* "off", "full", "block:N", "buffer:N", "shards+buffer:N+batch:N"; NULL: off */
+	/* Not each record once: "weighted:FEATURE" draws records, each value of the feature as
+	 * often as any other, or "weighted:FEATURE,table=FILE" by the weights of records in lines
+	 * VALUE=WEIGHT; "stratified:FEATURE" gives each batch of all ranks its part of each value,
+	 * and with ",equal" as many of each. Needs to read all records once. NULL: none. */
+	const char *sampler;
+	/* Instead of paths, sources "NAME=PATTERN:WEIGHT" that make up each batch by their
+	 * weights; batches then have an array source_id, numbers of sources from 0. An epoch has
+	 * as many positions as all of them have records; a source that is through starts again. */
+	const char *const *mix;
+	size_t n_mix;
+	unsigned min_per_source; /* in each batch, reached by records drawn once more; 0 */
 	unsigned cycle_length;/* read so many files in turn; 1 */
 	unsigned block_length;/* records of a file before it is the next one's turn; 1 */
 	uint64_t seed;	     /* 0 */
@@ -604,6 +615,7 @@ struct tundish_flow_stage {
 struct tundish_flow_stats {
 	uint64_t records, batches, bad;
 	uint64_t replaced;	/* bad ones whose place another record took (TUNDISH_LAST_DROP) */
+	uint64_t topped_up;	/* records drawn once more for min_per_source */
 	uint64_t record_bytes;	/* read */
 	uint64_t consumer_wait_ns; /* the caller blocked in tundish_flow_next() */
 	uint64_t workers_wait_ns;  /* workers without anything to do */

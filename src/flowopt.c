@@ -52,6 +52,18 @@ int flowopt_ranks(struct tundish_flow_options *o, struct call *call)
 	return 0;
 }
 
+int flowopt_mix(struct tundish_flow_options *o, const struct opt_list *mix, struct call *call)
+{
+	o->mix = mix->items;
+	o->n_mix = mix->n;
+	if (mix->n == 0)
+		return call_needs_paths(call);
+	if (call->n_paths)
+		return report_error(&call->report, EXIT_USAGE, "%s: --mix names what to read; no other "
+		    "path can be given with it", call->cmd->name);
+	return 0;
+}
+
 void flowopt_apply(struct tundish_flow_options *o, struct call *call)
 {
 	const struct opt_shared *shared = &call->shared;

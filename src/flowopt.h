@@ -5,10 +5,13 @@
 
 extern const struct opt_choice flowopt_last[], flowopt_uneven[];
 
-/* For the option table of a command whose settings `S` hold the library's options as `o`. */
+/* For the option table of a command whose settings `S` hold the library's options as `o`, and
+ * a list `mix`. */
 #define FLOW_OPTIONS(S)                                                                            \
 	OPT_STRING("ops", 0, S, o.ops), OPT_NUMBER("batch", 0, S, o.batch, 1, 1 << 20),            \
 	    OPT_STRING("shuffle", 0, S, o.shuffle),                                                \
+	    OPT_STRING("sampler", 0, S, o.sampler), OPT_LIST("mix", 0, S, mix),                    \
+	    OPT_NUMBER("min-per-source", 0, S, o.min_per_source, 0, 1 << 20),                      \
 	    OPT_WORD("epochs", 0, S, o.epochs, 1, UINT64_MAX - 1, "inf", UINT64_MAX),              \
 	    OPT_CHOICE("last", 0, S, o.last, flowopt_last),                                        \
 	    OPT_WORD("prefetch", 0, S, o.prefetch, 1, 1 << 16, "auto", 0),                         \
@@ -29,5 +32,8 @@ extern const struct opt_choice flowopt_last[], flowopt_uneven[];
 void flowopt_init(struct tundish_flow_options *o, struct opt_shared *shared);
 /* Settles rank and world, also from the environment. 0, or EXIT_USAGE after a message. */
 int flowopt_ranks(struct tundish_flow_options *o, struct call *call);
+/* Sets o->mix, whose texts `mix` holds, and sees that there are operands or a mix. 0, or
+ * EXIT_USAGE after a message. */
+int flowopt_mix(struct tundish_flow_options *o, const struct opt_list *mix, struct call *call);
 /* The operands and shared options into `o`. */
 void flowopt_apply(struct tundish_flow_options *o, struct call *call);

@@ -10,6 +10,8 @@ enum td_purpose {
 	TD_RNG_SHARD = 3,
 	TD_RNG_REPLACE = 4,	/* stand-ins for bad records */
 	TD_RNG_SAMPLE = 5,	/* samples for estimates, probes, sheets */
+	TD_RNG_DRAW = 6,	/* samplers: which record comes */
+	TD_RNG_DEAL = 7,	/* which batch a record goes to */
 	TD_RNG_OP = 256,	/* plus the place of the operation in the chain */
 };
 

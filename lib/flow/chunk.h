@@ -32,6 +32,7 @@ struct td_item {
 	const uint8_t *data;	  /* the payload, in the chunk's buffer */
 	uint64_t bytes;
 	struct td_note *note;	  /* it could not be read, or made */
+	bool extra;		  /* see struct td_pick */
 	bool lost;		  /* there was no memory for the note */
 };
 

@@ -52,6 +52,7 @@ static void *slot_memory(size_t bytes)
 void td_slot_free(struct tundish_flow *f, struct td_slot *s)
 {
 	free(s->labels);
+	free(s->sources);
 	free(s->good);
 	free(s->arrays);
 	td_columns_free(s->columns, &f->recipe.outs, f->share.batch);
@@ -68,12 +69,15 @@ static bool new_slot(struct tundish_flow *f)
 	size_t images = f->recipe.row_bytes * f->share.batch;
 	s->labels = calloc(f->share.batch, sizeof *s->labels);
 	s->good = calloc(f->share.batch, 1);
-	s->arrays = calloc(f->recipe.outs.n_arrays, sizeof *s->arrays);
+	s->arrays = calloc(f->recipe.outs.n_arrays + 1, sizeof *s->arrays); /* and source_id */
+	if (f->set.n_sources)
+		s->sources = calloc(f->share.batch, sizeof *s->sources);
 	s->columns = td_columns_new(&f->recipe.outs, f->share.batch, &f->ledger);
 	if (f->has_images)
 		s->images = f->allocator.alloc ? f->allocator.alloc(f->allocator.data, images) :
 						 slot_memory(images);
-	if (!s->labels || !s->good || !s->arrays || !s->columns || (f->has_images && !s->images)) {
+	if (!s->labels || !s->good || !s->arrays || !s->columns || (f->has_images && !s->images) ||
+	    (f->set.n_sources && !s->sources)) {
 		td_slot_free(f, s);
 		return false;
 	}
@@ -104,7 +108,7 @@ static bool open_batch(struct tundish_flow *f)
 	struct td_slot *s = f->free_slots;
 	f->free_slots = s->next;
 	s->batch = f->next_open++;
-	s->given = s->left = 0;
+	s->given = s->left = s->topped_up = 0;
 	s->closed = false;
 	if (f->set.stream) {
 		s->epoch = f->stream.epoch;
@@ -154,14 +158,19 @@ static bool can_fetch(const struct tundish_flow *f)
 
 static int find_record(struct tundish_flow *f, struct td_item *item)
 {
-	uint64_t record, j = td_share_at(&f->share, item->slot->batch, item->row, &item->epoch);
+	struct td_slot *s = item->slot;
+	struct td_pick pick;
+	uint64_t j = td_share_at(&f->share, s->batch, item->row, &item->epoch);
 	item->position = td_share_global(&f->share, j);
-	int rc = td_order_at(f->order, item->epoch, item->position % f->share.records, &record);
+	int rc = td_sampler_at(&f->sampler, item->epoch, item->position % f->share.records, &pick);
 	if (rc < 0)
 		return rc;
-	item->record = record;
-	item->spot = td_records_spot(&f->set, record);
-	item->kept = f->cache.kind == TD_CACHE_INDEX ? NULL : td_cache_get(&f->cache, record);
+	item->record = pick.record;
+	item->extra = pick.extra;
+	if (s->sources)
+		s->sources[item->row] = pick.source;
+	item->spot = td_records_spot(&f->set, pick.record);
+	item->kept = f->cache.kind == TD_CACHE_INDEX ? NULL : td_cache_get(&f->cache, pick.record);
 	return 0;
 }
 
@@ -213,6 +222,7 @@ static void claim(struct tundish_flow *f, struct td_chunk *c)
 		if (!admit(f, c, bytes))
 			return;
 		c->bytes += bytes;
+		s->topped_up += item.extra;
 		c->items[c->n++] = item;
 		td_engine_give_row(f);
 	}

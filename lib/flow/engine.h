@@ -5,8 +5,8 @@
 #include "base/ledger.h"
 #include "base/pool.h"
 #include "chunk.h"
-#include "order.h"
 #include "recipe.h"
+#include "sampler.h"
 
 /*
  * The rules of flow:
@@ -46,6 +46,8 @@ struct td_slot {
 	struct td_slot *next; /* in the list of free ones */
 	uint8_t *images;
 	int64_t *labels;
+	int64_t *sources;     /* of a mix */
+	unsigned topped_up;   /* rows drawn once more for the least of their source */
 	uint8_t *good;	      /* a row is to be delivered */
 	uint64_t batch, epoch;
 	unsigned rows;	      /* positions it is to hold */
@@ -102,7 +104,7 @@ struct tundish_flow {
 	struct td_share share;
 	struct td_records set;
 	struct td_files *files;
-	struct td_order *order;
+	struct td_sampler sampler;
 	struct td_recipe recipe;
 	unsigned threads, fetchers;
 	unsigned prefetch, most_slots;
@@ -135,7 +137,7 @@ struct tundish_flow {
 	struct td_cache cache;
 	struct td_gate gate;
 	struct td_wait_stats consumer;
-	uint64_t records, batches, bad; /* handed out and told; the consumer's alone */
+	uint64_t records, batches, bad, topped_up; /* handed out and told; the consumer's alone */
 	char cursor[64];
 	struct tundish_flow_stats stats;
 	uint64_t started_ns;

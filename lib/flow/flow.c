@@ -35,12 +35,22 @@ TUNDISH_API void tundish_flow_options_init(struct tundish_flow_options *ret_opti
 
 static int check_options(const struct tundish_flow_options *o, struct tundish_error *e)
 {
-	if (o->size != sizeof *o || o->n_paths == 0)
-		return td_err(e, TUNDISH_E_INVALID, "options are not initialised, or name no paths");
+	if (o->size != sizeof *o || (o->n_paths == 0) == (o->n_mix == 0))
+		return td_err(e, TUNDISH_E_INVALID, "options are not initialised, or name not either of paths and a mix");
 	if (o->batch == 0 || o->batch > 1u << 20)
 		return td_err(e, TUNDISH_E_USAGE, "batch is 1 to %u", 1u << 20);
 	if (o->epochs == 0)
 		return td_err(e, TUNDISH_E_USAGE, "epochs is 1 or more");
+	if (o->sampler && o->n_mix)
+		return td_err(e, TUNDISH_E_USAGE, "a sampler and a mix both say what comes when: one of "
+		    "them");
+	if (o->min_per_source && !o->n_mix)
+		return td_err(e, TUNDISH_E_USAGE, "there are no sources to hold a minimum of without a mix");
+	if (o->n_mix && (o->skip || o->limit))
+		return td_err(e, TUNDISH_E_USAGE, "skip and limit are of one set of files, not of a mix");
+	if (o->n_mix && (uint64_t)o->min_per_source * o->n_mix > o->batch)
+		return td_err(e, TUNDISH_E_USAGE, "%u of each of %zu sources do not fit into a batch of %u",
+		    o->min_per_source, o->n_mix, o->batch);
 	if (o->world == 0 || o->rank >= o->world)
 		return td_err(e, TUNDISH_E_USAGE, "rank %u is not below world %u", o->rank, o->world);
 	return 0;
@@ -57,6 +67,9 @@ static int check_stream(const struct tundish_flow *f, const struct tundish_flow_
 		return td_err(e, TUNDISH_E_USAGE, "another order than that of the files (%s) needs records "
 		    "that can be found by position, not compressed files or a stream; \"tundish shard\" "
 		    "makes such a set", o->shuffle ? o->shuffle : "interleaved");
+	if (o->sampler || o->n_mix)
+		return td_err(e, TUNDISH_E_USAGE, "a sampler or a mix needs records that can be found by "
+		    "position, not compressed files or a stream; \"tundish shard\" makes such a set");
 	if (o->flow_epochs)
 		return td_err(e, TUNDISH_E_USAGE, "batches cannot flow over the end of a stream");
 	if (o->world > 1)
@@ -146,32 +159,57 @@ static uint64_t *file_starts(const struct td_records *set)
 	return first;
 }
 
-static int open_order(struct tundish_flow *f, struct td_order_spec *spec, struct tundish_error *e)
+/* Reads what a sampler needs to know of each record. */
+static int open_strata(struct tundish_flow *f, const struct tundish_flow_options *o,
+    const struct td_sampler_spec *sampler, const struct td_order_spec *spec, struct tundish_error *e)
 {
-	uint64_t *first = file_starts(&f->set);
+	struct td_strata strata = { 0 };
+	int rc = td_strata_open(&strata, &f->set, f->files, sampler->feature, o, e);
+	if (rc == 0)
+		rc = td_sampler_strata(&f->sampler, sampler, &strata, f->share.world * f->share.batch, spec,
+		    &o->listener, e);
+	td_strata_free(&strata);
+	return rc;
+}
+
+static int open_order(struct tundish_flow *f, const struct tundish_flow_options *o,
+    const struct td_sampler_spec *sampler, struct td_order_spec *spec, struct tundish_error *e)
+{
+	uint64_t batch = f->share.world * f->share.batch, *first;
+	const struct td_sampler_batches batches = { batch, f->share.world * o->min_per_source };
+	int rc;
+	if (o->flow_epochs && (o->n_mix || sampler->kind == TD_SAMPLE_STRATIFIED))
+		return td_err(e, TUNDISH_E_USAGE, "batches that hold a sampler's or a mix's parts cannot "
+		    "flow over the end of an epoch");
+	if (sampler->kind != TD_SAMPLE_ALL)
+		return open_strata(f, o, sampler, spec, e);
+	if (f->set.n_sources)
+		return td_sampler_mix(&f->sampler, &f->set, &batches, spec, e);
+	first = file_starts(&f->set);
 	if (!first)
 		return td_err_memory(e);
 	spec->first = first;
 	spec->n_files = f->set.files.n;
-	int rc = td_order_open(&f->order, spec, e);
+	rc = td_sampler_order(&f->sampler, spec, e);
 	free(first);
 	return rc;
 }
 
 static int plan_order(struct tundish_flow *f, const struct tundish_flow_options *o,
-    struct td_order_spec *spec, struct tundish_error *e)
+    const struct td_sampler_spec *sampler, struct td_order_spec *spec, struct tundish_error *e)
 {
 	f->end = UINT64_MAX;
 	if (f->set.stream)
 		return check_stream(f, o, spec, e);
-	spec->records = f->share.records = f->set.records;
+	spec->records = f->set.records;
 	spec->seed = o->seed;
 	if (spec->kind == TD_ORDER_BUFFER && spec->size < spec->records / 10)
 		td_notice(&o->listener, "shuffle buffer:%" PRIu64 " is under a tenth of %" PRIu64
 		    " records: neighbours in the files stay close", spec->size, spec->records);
-	int rc = share_out(&f->share, o, e);
+	int rc = open_order(f, o, sampler, spec, e);
+	f->share.records = f->sampler.positions;
 	if (rc == 0)
-		rc = open_order(f, spec, e);
+		rc = share_out(&f->share, o, e);
 	if (rc == 0)
 		f->end = all_batches(&f->share, o->last);
 	if (rc == 0 && o->start)
@@ -246,22 +284,26 @@ static int open_flow(struct tundish_flow *f, const struct tundish_flow_options *
 {
 	struct td_order_spec spec = { .cycle = o->cycle_length, .length = o->block_length };
 	struct td_keys asked = { o->image_key, o->label_key };
+	struct td_sampler_spec sampler = { 0 };
 	enum td_cache_kind kind;
 	int rc = td_chain_parse(&f->recipe.chain, o->ops, e);
 	if (rc == 0)
 		rc = td_order_parse(&spec, o->shuffle, e);
 	if (rc == 0)
+		rc = td_sampler_parse(&sampler, o->sampler, e);
+	if (rc == 0)
 		rc = td_cache_parse(&kind, o->cache, e);
 	if (rc == 0)
 		rc = td_records_open(&f->set, o, e);
+	if (rc == 0 && !f->set.stream)
+		rc = td_files_new(&f->files, f->set.files.paths, f->set.files.n, e);
 	if (rc == 0)
-		rc = plan_order(f, o, &spec, e);
+		rc = plan_order(f, o, &sampler, &spec, e);
+	td_sampler_spec_free(&sampler);
 	if (rc == 0)
 		rc = plan_cache(f, kind, td_memory(o->memory) / 2, e);
 	if (rc == 0)
 		rc = make_hands(f, e);
-	if (rc == 0 && !f->set.stream)
-		rc = td_files_new(&f->files, f->set.files.paths, f->set.files.n, e);
 	if (rc == 0)
 		rc = td_probe(f, &asked, e);
 	if (rc < 0)
@@ -344,6 +386,8 @@ static unsigned close_up(const struct tundish_flow *f, struct td_slot *s)
 				memcpy(s->images + n * row, s->images + i * row, row);
 			s->labels[n] = s->labels[i];
 			td_columns_move(s->columns, &f->recipe.outs, n, i);
+			if (s->sources)
+				s->sources[n] = s->sources[i];
 		}
 		n++;
 	}
@@ -371,6 +415,8 @@ static void fill_up(const struct tundish_flow *f, struct td_slot *s, unsigned co
 	for (unsigned i = count; i < f->share.batch; i++) {
 		s->labels[i] = -1;
 		td_columns_blank(s->columns, &f->recipe.outs, i);
+		if (s->sources)
+			s->sources[i] = -1;
 	}
 }
 
@@ -405,6 +451,10 @@ static unsigned list_arrays(const struct tundish_flow *f, const struct td_slot *
 		a->name = outs->list[i].name;
 		n++;
 	}
+	if (s->sources)
+		s->arrays[n++] = (struct tundish_array){ .name = "source_id",
+			.dtype = TUNDISH_DTYPE_INT64, .ndim = 1, .shape = { rows }, .data = s->sources,
+			.bytes = rows * sizeof *s->sources };
 	return n;
 }
 
@@ -476,6 +526,7 @@ TUNDISH_API int tundish_flow_next(struct tundish_flow *f, struct tundish_batch *
 			break;
 		f->records += count;
 		f->batches++;
+		f->topped_up += s->topped_up;
 		*ret_batch = batch_of(f, s, count, rows);
 		return 1;
 	}
@@ -491,7 +542,7 @@ TUNDISH_API void tundish_flow_release(struct tundish_flow *f, const struct tundi
 
 TUNDISH_API uint64_t tundish_flow_records(const struct tundish_flow *f)
 {
-	return f->set.stream ? UINT64_MAX : f->set.records;
+	return f->set.stream ? UINT64_MAX : f->share.records;
 }
 
 TUNDISH_API uint64_t tundish_flow_batches(const struct tundish_flow *f)
@@ -528,6 +579,7 @@ TUNDISH_API void tundish_flow_stats(struct tundish_flow *f, struct tundish_flow_
 	}
 	s.records = f->records;
 	s.batches = f->batches;
+	s.topped_up = f->topped_up;
 	s.bad = f->bad + f->set.faults;
 	s.memory_peak = f->ledger.peak;
 	s.threads = f->threads;
@@ -582,7 +634,7 @@ TUNDISH_API void tundish_flow_close(struct tundish_flow *f)
 	td_stream_close(&f->stream);
 	td_held_free(&f->stream.early);
 	td_files_free(f->files);
-	td_order_close(f->order);
+	td_sampler_close(&f->sampler);
 	td_records_close(&f->set);
 	td_cache_close(&f->cache);
 	td_outs_close(&f->recipe.outs);

@@ -122,12 +122,12 @@ static int measure(struct tundish_flow *f, const struct look *look, uint64_t pos
 /* The first good record in the order of epoch 0; all ranks look at the same ones. */
 static int find_size(struct tundish_flow *f, struct tundish_error *e)
 {
-	for (uint64_t i = 0; i < f->set.records; i++) {
+	for (uint64_t i = 0; i < f->share.records; i++) {
 		struct look look;
-		uint64_t record;
-		int rc = td_order_at(f->order, 0, i, &record) < 0 ? td_err_memory(e) : 1;
+		struct td_pick pick;
+		int rc = td_sampler_at(&f->sampler, 0, i, &pick) < 0 ? td_err_memory(e) : 1;
 		if (rc > 0)
-			rc = look_at(f, record, &look, e);
+			rc = look_at(f, pick.record, &look, e);
 		if (rc > 0)
 			rc = measure(f, &look, i, e);
 		if (rc != 0)

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/held.h"
+#include "base/number.h"
 #include "base/pool.h"
 #include "record/frame.h"
 #include "source/list.h"
@@ -124,17 +125,81 @@ static int list(struct td_records *set, const struct tundish_flow_options *optio
 }
 
 /* Paths are found first, and their faults held until it is known what to do with them. */
-static int find(struct td_records *set, const struct tundish_flow_options *options,
-    struct tundish_error *e)
+static int find(struct td_records *set, struct td_paths *ret, const char *const *paths, size_t n,
+    const struct tundish_flow_options *options, struct tundish_error *e)
 {
 	struct listing l = { .set = set, .options = options };
 	struct td_held held = { 0 };
 	struct tundish_listener listener = td_held_listener(&held);
-	int rc = td_paths_find(&set->files, options->paths, options->n_paths, &listener, e);
-	set->faults += set->files.faults;
+	int rc = td_paths_find(ret, paths, n, &listener, e);
+	set->faults += ret->faults;
 	if (rc == 0)
 		rc = tell(&l, &held, e);
 	td_held_free(&held);
+	return rc;
+}
+
+static int parse_mix(struct td_mix_source *ret, const char *text, struct tundish_error *e)
+{
+	const char *sign = strchr(text, '='), *colon = strrchr(text, ':');
+	double weight;
+	if (!sign || sign == text || !colon || colon <= sign + 1 ||
+	    !td_parse_double(&weight, colon + 1, strlen(colon + 1)) ||
+	    !(weight > 0 && weight <= 1e100))
+		return td_err(e, TUNDISH_E_USAGE, "mix \"%s\" is no NAME=PATTERN:WEIGHT",
+		    TD_ESC(text));
+	ret->name = strndup(text, (size_t)(sign - text));
+	ret->pattern = strndup(sign + 1, (size_t)(colon - sign - 1));
+	ret->weight = weight;
+	return ret->name && ret->pattern ? 0 : td_err_memory(e);
+}
+
+static int append_files(struct td_paths *to, struct td_paths *more, struct tundish_error *e)
+{
+	size_t n = to->n + more->n;
+	char **paths = realloc(to->paths, n * sizeof *paths);
+	to->paths = paths ? paths : to->paths;
+	uint64_t *bytes = realloc(to->bytes, n * sizeof *bytes);
+	to->bytes = bytes ? bytes : to->bytes;
+	if (!paths || !bytes)
+		return td_err_memory(e);
+	memcpy(paths + to->n, more->paths, more->n * sizeof *paths);
+	memcpy(bytes + to->n, more->bytes, more->n * sizeof *bytes);
+	to->n = n;
+	more->n = 0;
+	return 0;
+}
+
+/* The files of one source after those of the others. */
+static int find_source(struct td_records *set, const char *text,
+    const struct tundish_flow_options *options, struct tundish_error *e)
+{
+	struct td_mix_source *source = &set->mix[set->n_sources++];
+	struct td_paths found = { 0 };
+	int rc = parse_mix(source, text, e);
+	for (unsigned i = 0; i + 1 < set->n_sources && rc == 0; i++) {
+		if (strcmp(set->mix[i].name, source->name) == 0)
+			rc = td_err(e, TUNDISH_E_USAGE, "two sources of the mix are named %s",
+			    TD_ESC(source->name));
+	}
+	if (rc < 0)
+		return rc;
+	rc = find(set, &found, (const char *const[]){ source->pattern }, 1, options, e);
+	if (rc == 0)
+		rc = append_files(&set->files, &found, e);
+	td_paths_free(&found);
+	set->sources[set->n_sources] = set->files.n;
+	return rc < 0 ? td_err_prefix(e, "source %s of the mix", TD_ESC(source->name)), rc : 0;
+}
+
+static int find_mix(struct td_records *set, const struct tundish_flow_options *options,
+    struct tundish_error *e)
+{
+	set->mix = calloc(options->n_mix, sizeof *set->mix);
+	set->sources = calloc(options->n_mix + 1, sizeof *set->sources);
+	int rc = set->mix && set->sources ? 0 : td_err_memory(e);
+	for (size_t i = 0; i < options->n_mix && rc == 0; i++)
+		rc = find_source(set, options->mix[i], options, e);
 	return rc;
 }
 
@@ -220,10 +285,11 @@ int td_records_open(struct td_records *ret, const struct tundish_flow_options *o
 	set.max_bytes = options->max_record_bytes;
 	if (td_add_overflow(set.max_bytes, (uint64_t)TD_FRAME_EXTRA, &set.max_bytes))
 		set.max_bytes = UINT64_MAX;
-	int rc = find(&set, options, e);
+	int rc = options->n_mix ? find_mix(&set, options, e) :
+				  find(&set, &set.files, options->paths, options->n_paths, options, e);
 	if (rc == 0)
 		rc = list(&set, options, e);
-	else if (rc == TUNDISH_E_EMPTY && all_folders(options))
+	else if (rc == TUNDISH_E_EMPTY && !options->n_mix && all_folders(options))
 		rc = list_pictures(&set, options, e);
 	if (rc == 0 && !set.stream) {
 		uint64_t all = set.first[set.files.n];
@@ -231,8 +297,8 @@ int td_records_open(struct td_records *ret, const struct tundish_flow_options *o
 		if (set.limit && set.records > set.limit)
 			set.records = set.limit;
 		if (set.records == 0)
-			rc = td_err(e, TUNDISH_E_EMPTY, "%s%s: %s", TD_ESC(options->paths[0]),
-			    options->n_paths > 1 ? " and others" : "",
+			rc = td_err(e, TUNDISH_E_EMPTY, "%s%s: %s", TD_ESC(set.files.paths[0]),
+			    set.files.n > 1 ? " and others" : "",
 			    all ? "no records behind skip" : "no records");
 	}
 	if (rc < 0) {
@@ -265,6 +331,12 @@ void td_records_close(struct td_records *set)
 	free(set->indexes);
 	free(set->first);
 	free(set->labels);
+	for (unsigned i = 0; i < set->n_sources; i++) {
+		free(set->mix[i].name);
+		free(set->mix[i].pattern);
+	}
+	free(set->mix);
+	free(set->sources);
 	td_paths_free(&set->files);
 	*set = (struct td_records){ 0 };
 }

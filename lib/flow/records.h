@@ -6,6 +6,12 @@
 #include "record/index.h"
 #include "record/paths.h"
 
+/* One part of a mix: "NAME=PATTERN:WEIGHT". */
+struct td_mix_source {
+	char *name, *pattern;
+	double weight; /* more than 0 */
+};
+
 struct td_records {
 	struct td_paths files;
 	struct td_index *indexes; /* one a file; NULL when `stream` */
@@ -17,6 +23,9 @@ struct td_records {
 	uint64_t faults;	  /* damage met while listing */
 	bool raw;		  /* pictures in class folders: each file is one, without a frame */
 	int64_t *labels;	  /* of raw files; NULL: there are none */
+	struct td_mix_source *mix;
+	unsigned n_sources;	  /* of a mix; 0: there is none */
+	size_t *sources;	  /* each one's first file, and the end */
 	bool stream; /* a pipe or compressed data in it: can only be read in order */
 };
 

@@ -46,13 +46,14 @@ static void stand_in(struct tundish_flow *f, struct td_hand *hand, const struct 
 	td_rng_at(&rng, f->recipe.seed, (uint32_t)item->epoch, item->position, TD_RNG_REPLACE);
 	hand->replaced++;
 	for (int attempt = 0; attempt < STAND_INS; attempt++) {
-		uint64_t record, j = td_rng_below(&rng, f->share.positions), bytes;
+		uint64_t j = td_rng_below(&rng, f->share.positions), bytes;
 		uint64_t position = td_share_global(&f->share, j) % f->share.records;
 		const uint8_t *data;
 		bool differs;
-		if (td_order_at(f->order, item->epoch, position, &record) < 0)
+		struct td_pick pick;
+		if (td_sampler_at(&f->sampler, item->epoch, position, &pick) < 0)
 			break;
-		struct td_spot spot = td_records_spot(&f->set, record);
+		struct td_spot spot = td_records_spot(&f->set, pick.record);
 		if (td_record_read(&hand->spare, &f->set, f->files, &spot, &data, &bytes, NULL) < 0)
 			continue;
 		set_label(f, item, &spot);
@@ -60,6 +61,8 @@ static void stand_in(struct tundish_flow *f, struct td_hand *hand, const struct 
 		    item->position, &room, &differs, NULL);
 		if (rc == 0) {
 			item->slot->good[item->row] = 1;
+			if (item->slot->sources)
+				item->slot->sources[item->row] = pick.source;
 			return;
 		}
 	}

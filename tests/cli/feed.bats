@@ -225,3 +225,26 @@ PY
 	run_split 1 feed set --ops "$OPS" --batch 4 --to null
 	[[ "$stderr" != *replaced* ]]
 }
+
+@test "--sampler and --mix: proportions, source_id, what was drawn once more" {
+	records a 0 60
+	records b 60 30
+	tundish feed a --sampler stratified:label --batch 6 >out.npy # labels i % 3
+	python3 - out.npy <<'PY'
+import struct, sys
+data = open(sys.argv[1], "rb").read()
+assert len(data) == 10 * (128 + 48)
+for at in range(128, len(data), 176):
+    assert sorted(struct.unpack_from("<6q", data, at)) == [0, 0, 1, 1, 2, 2]
+PY
+	tundish feed --mix one=a:9 --mix "two=$T/b*:1" --batch 10 --min-per-source 2 >out.npy 2>said
+	shapes out.npy >shapes
+	same "$(sort shapes | uniq -c | xargs)" "18 <i8 10"
+	grep -aq '# source_id' out.npy
+	holds "$(cat said)" "drawn once more for --min-per-source: 9"
+	usage_error_in() { run_split 2 "$@"; same "$output" ""; }
+	usage_error_in feed a --mix one=b:1
+	usage_error_in feed a --sampler stratified:label --mix one=b:1
+	usage_error_in bench --mix one=a:1 --levels
+	run_split 0 bench --mix one=a:1 --mix two=b:3 --repeat 1 --warmup 0
+}

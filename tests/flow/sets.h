@@ -132,7 +132,7 @@ struct run {
 	const char *path;
 	unsigned batches, counts[512], rows[512];
 	unsigned samples, repeats;
-	int64_t labels[4096];
+	int64_t labels[4096], sources[4096]; /* sources: of a mix */
 	char digest[65];
 	struct td_buf faults; /* a line each, folders left out */
 	struct tundish_flow_stats stats;
@@ -165,8 +165,12 @@ static inline void take_batch(struct run *r, struct td_sha256 *sha, const struct
 	assert_in_range(r->batches, 0, 511);
 	r->counts[r->batches] = b->count;
 	r->rows[r->batches++] = b->rows;
-	for (unsigned i = 0; i < b->count && r->samples < 4096; i++)
+	const struct tundish_array *last = &b->arrays[b->n_arrays - 1];
+	for (unsigned i = 0; i < b->count && r->samples < 4096; i++) {
+		if (strcmp(last->name, "source_id") == 0)
+			r->sources[r->samples] = ((const int64_t *)last->data)[i];
 		r->labels[r->samples++] = b->labels[i];
+	}
 	r->repeats += b->repeats;
 	for (unsigned i = 0; i < b->n_arrays; i++) {
 		const struct tundish_array *a = &b->arrays[i];
@@ -184,7 +188,7 @@ static inline void run_flow(struct run *r)
 	struct td_sha256 sha;
 	td_sha256_init(&sha);
 	r->o.paths = &r->path;
-	r->o.n_paths = 1;
+	r->o.n_paths = r->o.n_mix ? 0 : 1;
 	r->batches = r->samples = r->repeats = 0;
 	r->faults.len = 0;
 	assert_true(td_buf_printf(&r->faults, "%s", ""));
