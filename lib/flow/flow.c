@@ -226,6 +226,9 @@ static int plan_cache(struct tundish_flow *f, enum td_cache_kind kind, uint64_t 
 	if (f->set.stream)
 		return td_err(e, TUNDISH_E_USAGE, "a cache needs records that can be found by position, "
 		    "not compressed files or a stream");
+	/* what is kept would be exact, and batches are the same with a cache and without */
+	if (kind >= TD_CACHE_DECODED && r->chain.n && r->chain.ops[0].fast)
+		return td_err(e, TUNDISH_E_USAGE, "decode:fast goes with cache memory:raw and memory:index only");
 	while (kind == TD_CACHE_OPS && r->cut < r->chain.n && !td_op_random(&r->chain.ops[r->cut]))
 		r->cut++;
 	r->cache = &f->cache;

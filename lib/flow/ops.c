@@ -20,6 +20,7 @@ static const struct td_word dtypes[] = {
 	{ 0 },
 };
 static const struct td_word layouts[] = { { "nhwc", 0 }, { "nchw", 1 }, { 0 } };
+static const struct td_word ways[] = { { "exact", 0 }, { "fast", 1 }, { 0 } };
 static const struct td_word presets[] = { { "imagenet", 1 }, { "seed", 2 }, { "unit", 3 }, { 0 } };
 
 #define AT(member) offsetof(struct td_op, member)
@@ -28,7 +29,9 @@ static const struct td_word presets[] = { { "imagenet", 1 }, { "seed", 2 }, { "u
 #define CHANCE_PARAM { "", P_REAL, AT(p), 0, 1, NULL, false }
 #define NO_MORE { 0 }
 
-static const struct td_param no_params[] = { NO_MORE };
+static const struct td_param decode_params[] = {
+	{ "", P_WORD, AT(fast), 0, 0, ways, false }, NO_MORE
+};
 static const struct td_param size_params[] = { SIZE_PARAM, NO_MORE };
 static const struct td_param crop_params[] = { SIZE_PARAM, { "x", P_NUMBER, AT(x), 0, TD_SIZE_MOST },
 	{ "y", P_NUMBER, AT(y), 0, TD_SIZE_MOST }, NO_MORE };
@@ -323,6 +326,13 @@ static int apply_cast(const struct td_op *op, struct td_picture *p, struct td_rn
 	return 0;
 }
 
+static int apply_decode(const struct td_op *op, struct td_picture *p, struct td_rng *rng)
+{
+	(void)rng;
+	p->fast = op->fast;
+	return 0;
+}
+
 static int apply_nothing(const struct td_op *op, struct td_picture *p, struct td_rng *rng)
 {
 	(void)op, (void)p, (void)rng;
@@ -332,7 +342,7 @@ static int apply_nothing(const struct td_op *op, struct td_picture *p, struct td
 /* ---- the table ---- */
 
 const struct td_op_kind td_op_kinds[] = {
-	{ "decode", no_params, "decode", TD_OP_KEEPS, NULL, NULL, apply_nothing },
+	{ "decode", decode_params, "decode[:exact|fast]", TD_OP_KEEPS, NULL, NULL, apply_decode },
 	{ "crop", crop_params, "crop:N|HxW[,x=N,y=N]", TD_OP_KEEPS, NULL, size_given, apply_crop },
 	{ "center_crop", size_params, "center_crop:N|HxW", TD_OP_KEEPS, NULL, size_given,
 	    apply_center_crop },

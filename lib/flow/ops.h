@@ -23,6 +23,7 @@ struct td_op {
 	uint32_t x, y;
 	uint32_t edge[4];	/* pad: left, top, right, bottom */
 	int rule;		/* enum td_resize_rule */
+	int fast;		/* decode */
 	int dtype;
 	int layout;		/* 1: planes */
 	double p;		/* probability */

@@ -112,6 +112,8 @@ static int decode(struct td_picture *p, struct td_pixels *ret)
 	    (w->width < p->info->width || w->height < p->info->height);
 	if (jumps)
 		td_decoder_index(desk->decoder, p->index, p->index_len);
+	if (p->fast && p->resized)
+		td_decoder_fast(desk->decoder, p->width, p->height);
 	int rc = td_decode(desk->decoder, ret, p->info, p->data, p->len, w, false, p->e);
 	if (jumps && td_decoder_index_refused(desk->decoder))
 		desk->index_refused++;

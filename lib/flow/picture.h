@@ -49,6 +49,7 @@ struct td_picture {
 	uint32_t width, height; /* as the next operation sees it */
 	bool resized, hflip, vflip, scaled;
 	bool floats; /* values are float32 by now, noted or settled */
+	bool fast;   /* a JPEG may be made smaller while it is decoded */
 	enum td_resize_rule rule;
 	float scale[3], bias[3];
 };

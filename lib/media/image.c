@@ -158,6 +158,11 @@ void td_decoder_index(struct td_decoder *d, const void *index, size_t len)
 	td_jpeg_set_index(d->jpeg, index, len);
 }
 
+void td_decoder_fast(struct td_decoder *d, uint32_t width, uint32_t height)
+{
+	td_jpeg_set_least(d->jpeg, width, height);
+}
+
 bool td_decoder_index_refused(const struct td_decoder *d)
 {
 	return td_jpeg_index_refused(d->jpeg);
@@ -215,6 +220,8 @@ int td_decode(struct td_decoder *d, struct td_pixels *ret, const struct td_image
 	int r = check_window(info, window, e);
 	if (r == 0)
 		r = decode(d, ret, &d->pixels, info, data, len, window, lenient, e);
-	td_jpeg_set_index(d->jpeg, NULL, 0); /* whoever did not take it */
+	/* whoever did not take them */
+	td_jpeg_set_index(d->jpeg, NULL, 0);
+	td_jpeg_set_least(d->jpeg, 0, 0);
 	return r;
 }

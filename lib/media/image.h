@@ -92,7 +92,15 @@ struct td_pixels {
 	size_t stride;
 	unsigned warnings; /* of the decoder: damage that it painted over */
 	bool floats; /* samples are float32, `step` counts them: for td_store_pixels() only */
+	/* Where the window lies when the picture was made smaller, in samples; across 0: it
+	 * is all there is. */
+	double left, top, across, down;
 };
+
+/* Lets the next td_decode() make a JPEG smaller by 2, 4 or 8 while it is decoded, as far as
+ * the window stays at least that large. That is fast and not exact: td_pixels has the
+ * smaller size, and says where the window lies in it. */
+void td_decoder_fast(struct td_decoder *d, uint32_t width, uint32_t height);
 
 /* Decodes `window` of the picture (NULL: all of it). The pixels are those of a full
  * decode with the accurate integer DCT and fancy upsampling, for every window.

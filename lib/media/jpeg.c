@@ -32,10 +32,12 @@ struct td_jpeg {
 	const void *index; /* for the next picture */
 	size_t index_len;
 	bool index_refused;
+	uint32_t least_width, least_height; /* of the next picture's window; 0: as it is */
 
 	/* the picture at hand */
 	const struct td_image_info *info;
 	struct td_window want;
+	unsigned shrink; /* sides are divided by it */
 	struct td_buf *pixels; /* NULL: nobody wants them */
 	struct td_pixels out;
 	struct td_entries entries; /* of the index; n is 0 if there is none */
@@ -214,7 +216,12 @@ static void start(struct td_jpeg *j)
 	struct jpeg_decompress_struct *c = &j->c;
 	read_header(j);
 	c->out_color_space = c->num_components == 4 ? JCS_CMYK : JCS_EXT_RGBX;
+	/* four to one, some of it left to the upsampler: libjpeg is not exact in parts then */
+	if (c->max_h_samp_factor > 2 || c->max_v_samp_factor > 2)
+		j->shrink = 1;
 	c->dct_method = JDCT_ISLOW;
+	c->scale_num = 1;
+	c->scale_denom = j->shrink;
 	c->do_fancy_upsampling = TRUE;
 	jpeg_start_decompress(c);
 }
@@ -255,18 +262,35 @@ static void cmyk_to_rgbx(uint8_t *p, size_t pixels, bool inverted)
 /* The columns of MCUs that libjpeg will turn into pixels. */
 static void attach(struct td_jpeg *j, uint32_t x, uint32_t width)
 {
-	uint32_t side = 8;
+	uint32_t side = 8 / j->shrink;
 	if (j->c.num_components > 1)
 		side *= (uint32_t)j->c.max_h_samp_factor;
 	j->attached = td_entropy_attach(
 	    &j->c, x / side, (x + width - 1) / side, j->entries.n ? &j->entries : NULL);
 }
 
+/* The window in the smaller picture: whole pixels around it. */
+static struct td_window shrunk(const struct td_window *w, unsigned by)
+{
+	struct td_window s = { w->x / by, w->y / by, 0, 0 };
+	s.width = (w->x + w->width - 1) / by + 1 - s.x;
+	s.height = (w->y + w->height - 1) / by + 1 - s.y;
+	return s;
+}
+
+static void note_place(struct td_pixels *p, const struct td_window *w, unsigned by)
+{
+	p->left = (double)(w->x % by) / by;
+	p->top = (double)(w->y % by) / by;
+	p->across = (double)w->width / by;
+	p->down = (double)w->height / by;
+}
+
 static void make_pixels(struct td_jpeg *j)
 {
 	struct jpeg_decompress_struct *c = &j->c;
-	struct td_window *want = &j->want;
 	start(j);
+	struct td_window here = shrunk(&j->want, j->shrink), *want = &here;
 	JDIMENSION x = 0, width = c->output_width;
 	if (can_crop(j) && want->width < width) {
 		uint32_t more = context(j), left = TD_MIN(want->x, more);
@@ -295,6 +319,8 @@ static void make_pixels(struct td_jpeg *j)
 		.step = 4,
 		.stride = stride,
 		.warnings = j->damage };
+	if (j->shrink > 1)
+		note_place(&j->out, &j->want, j->shrink);
 }
 
 static void make_index(struct td_jpeg *j, const void *data, size_t len)
@@ -341,6 +367,17 @@ static bool open_index(struct td_jpeg *j, const void *data, size_t len)
 	return given;
 }
 
+/* By how much the window may shrink and still be as large as was said, once. */
+static unsigned take_shrink(struct td_jpeg *j)
+{
+	unsigned by = j->least_width && j->least_height ? 8 : 1;
+	while (by > 1 && (j->want.width / by < j->least_width ||
+			     j->want.height / by < j->least_height))
+		by /= 2;
+	j->least_width = j->least_height = 0;
+	return by;
+}
+
 int td_jpeg_decode(struct td_jpeg *j, struct td_pixels *ret, struct td_buf *pixels,
     const struct td_image_info *info, const void *data, size_t len,
     const struct td_window *window, bool lenient, struct tundish_error *e)
@@ -350,6 +387,7 @@ int td_jpeg_decode(struct td_jpeg *j, struct td_pixels *ret, struct td_buf *pixe
 	j->pixels = pixels;
 	j->index_out = NULL;
 	j->try_own = j->own;
+	j->shrink = take_shrink(j);
 	bool given = open_index(j, data, len);
 	int r = guarded_run(j, data, len);
 	j->index_refused =
@@ -371,6 +409,12 @@ void td_jpeg_set_index(struct td_jpeg *j, const void *index, size_t len)
 {
 	j->index = index;
 	j->index_len = len;
+}
+
+void td_jpeg_set_least(struct td_jpeg *j, uint32_t width, uint32_t height)
+{
+	j->least_width = width;
+	j->least_height = height;
 }
 
 bool td_jpeg_index_refused(const struct td_jpeg *j)

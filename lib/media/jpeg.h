@@ -29,6 +29,8 @@ bool td_jpeg_own_works(void);
 /* See td_decoder_index() and td_jpeg_index() in image.h. */
 void td_jpeg_set_index(struct td_jpeg *j, const void *index, size_t len);
 bool td_jpeg_index_refused(const struct td_jpeg *j);
+/* See td_decoder_fast(). Width 0: exact. */
+void td_jpeg_set_least(struct td_jpeg *j, uint32_t width, uint32_t height);
 int td_jpeg_build_index(struct td_jpeg *j, struct td_buf *out, const void *data, size_t len,
     uint32_t spacing, struct tundish_error *e);
 

@@ -14,6 +14,11 @@ struct axis {
 	struct td_taps *taps;
 };
 
+/* Of a side, in samples: all of it, but for pictures that libjpeg made smaller. */
+struct part {
+	double start, span;
+};
+
 struct job {
 	const struct td_pixels *src;
 	const struct td_store *store;
@@ -32,11 +37,12 @@ void td_scratch_free(struct td_scratch *s)
 }
 
 /* Pixel centres lie at halves; outside the picture its border goes on. */
-static void plan_bilinear(struct td_lerp *lerp, uint32_t in, uint32_t out, unsigned step)
+static void plan_bilinear(
+    struct td_lerp *lerp, uint32_t in, struct part part, uint32_t out, unsigned step)
 {
-	double scale = (double)in / out;
+	double scale = part.span / out;
 	for (uint32_t i = 0; i < out; i++) {
-		double at = (i + 0.5) * scale - 0.5;
+		double at = part.start + (i + 0.5) * scale - 0.5;
 		at = at < 0 ? 0 : at;
 		uint32_t a = (uint32_t)at, b;
 		a = TD_MIN(a, in - 1);
@@ -61,11 +67,11 @@ static double triangle(uint32_t i, double centre, double width)
 }
 
 static void plan_taps(struct td_taps *taps, float *weights, size_t most, uint32_t in,
-    uint32_t out, enum td_resize_rule rule, unsigned step)
+    struct part part, uint32_t out, enum td_resize_rule rule, unsigned step)
 {
-	double scale = (double)in / out, width = scale > 1 ? scale : 1;
+	double scale = part.span / out, width = scale > 1 ? scale : 1;
 	for (uint32_t i = 0; i < out; i++, weights += most) {
-		double centre = (i + 0.5) * scale, sum = 0, w[2] = { 0 };
+		double centre = part.start + (i + 0.5) * scale, sum = 0, w[2] = { 0 };
 		double reach = rule == TD_RESIZE_AREA ? scale / 2 : width;
 		double start = centre - reach, end = centre + reach;
 		uint32_t first = start > 0 ? TD_MIN((uint32_t)start, in - 1) : 0, n = 0;
@@ -92,25 +98,34 @@ static size_t axis_bytes(uint32_t in, uint32_t out, enum td_resize_rule rule, si
 	return td_mul_overflow(each, out, &bytes) ? 0 : (bytes + 15) & ~(size_t)15;
 }
 
-static void plan_axis(struct axis *a, void *at, uint32_t in, uint32_t out,
+static void plan_axis(struct axis *a, void *at, uint32_t in, struct part part, uint32_t out,
     enum td_resize_rule rule, size_t most, unsigned step)
 {
 	*a = (struct axis){ 0 };
 	if (rule == TD_RESIZE_BILINEAR) {
 		a->lerp = at;
-		plan_bilinear(a->lerp, in, out, step);
+		plan_bilinear(a->lerp, in, part, out, step);
 	} else {
 		a->taps = at;
-		plan_taps(a->taps, (float *)(a->taps + out), most, in, out, rule, step);
+		plan_taps(a->taps, (float *)(a->taps + out), most, in, part, out, rule, step);
 	}
+}
+
+static bool same_size(const struct td_pixels *src, const struct td_store *to)
+{
+	return to->width == src->width && to->height == src->height && src->across == 0;
 }
 
 static int plan(struct job *j, struct td_scratch *s, struct tundish_error *e)
 {
 	const struct td_store *to = j->store;
 	const struct td_pixels *src = j->src;
-	bool same = to->width == src->width && to->height == src->height;
-	enum td_resize_rule rule = same ? TD_RESIZE_BILINEAR : to->rule;
+	enum td_resize_rule rule = same_size(src, to) ? TD_RESIZE_BILINEAR : to->rule;
+	struct part x = { 0, src->width }, y = { 0, src->height };
+	if (src->across > 0) {
+		x = (struct part){ src->left, src->across };
+		y = (struct part){ src->top, src->down };
+	}
 	size_t most_x, most_y;
 	size_t bytes_x = axis_bytes(src->width, to->width, rule, &most_x);
 	size_t bytes_y = axis_bytes(src->height, to->height, rule, &most_y), both;
@@ -119,8 +134,8 @@ static int plan(struct job *j, struct td_scratch *s, struct tundish_error *e)
 	    !td_buf_fit(&s->rows, ((size_t)src->width * src->step + 4) * sizeof(float)) ||
 	    !td_buf_fit(&s->floats, ((size_t)to->width * 6 + 4) * sizeof(float)))
 		return td_err_memory(e);
-	plan_axis(&j->x, s->weights.data, src->width, to->width, rule, most_x, src->step);
-	plan_axis(&j->y, s->weights.data + bytes_x, src->height, to->height, rule, most_y, 1);
+	plan_axis(&j->x, s->weights.data, src->width, x, to->width, rule, most_x, src->step);
+	plan_axis(&j->y, s->weights.data + bytes_x, src->height, y, to->height, rule, most_y, 1);
 	j->row = (float *)s->rows.data;
 	j->out_row = (float *)s->floats.data;
 	for (int c = 0; c < 3; c++) {
@@ -269,13 +284,12 @@ static void copy_pixels(const struct td_pixels *src, const struct td_store *to)
 int td_store_pixels(const struct td_pixels *src, const struct td_store *store,
     struct td_scratch *s, struct tundish_error *e)
 {
-	bool same = store->width == src->width && store->height == src->height;
 	if (src->channels != 3 || src->step < 3 || src->step > 4 || !src->width ||
 	    !src->height || src->width > INT32_MAX / 4 || store->width > INT32_MAX / 4 ||
 	    !store->width || !store->height || store->dtype > TUNDISH_FLOAT32 ||
 	    store->dtype < 0)
 		return td_err(e, TUNDISH_E_INVALID, "pixels cannot be stored like this");
-	if (same && !store->scaled && store->dtype == TUNDISH_UINT8 && !src->floats) {
+	if (same_size(src, store) && !store->scaled && store->dtype == TUNDISH_UINT8 && !src->floats) {
 		copy_pixels(src, store);
 		return 0;
 	}

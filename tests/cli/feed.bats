@@ -248,3 +248,21 @@ PY
 	usage_error_in bench --mix one=a:1 --levels
 	run_split 0 bench --mix one=a:1 --mix two=b:3 --repeat 1 --warmup 0
 }
+
+@test "decode:fast: close to exact, the same for any threads, cache and index" {
+	tundish convert -q "$DATA/photos" -o in/p --shards 2
+	tundish convert -q "$DATA/photos" -o rows/p --shards 2 --jpeg-index rows
+	for ops in 'resize:20' 'random_resized_crop:16 hflip' 'resize_shorter:30 center_crop:24'; do
+		tundish feed in --ops "decode:fast $ops" --to hash -q >fast
+		run -1 cmp -s fast <(tundish feed in --ops "decode $ops" --to hash -q)
+		for more in "-j 1" "-j 8" "--cache memory:raw" "--cache memory:index"; do
+			cmp fast <(tundish feed in --ops "decode:fast $ops" --to hash -q $more)
+		done
+		cmp fast <(tundish feed rows --ops "decode:fast $ops" --to hash -q)
+		cmp fast <(TUNDISH_JPEG=libjpeg tundish feed in --ops "decode:fast $ops" --to hash -q)
+	done
+	# nothing is made smaller, nothing differs
+	cmp <(tundish feed in --ops "decode:fast resize:900" --to hash -q) <(tundish feed in --ops "resize:900" --to hash -q)
+	run_split 2 feed in --ops "decode:fast resize:20" --cache memory:decoded --to null
+	holds "$stderr" "decode:fast"
+}

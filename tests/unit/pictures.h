@@ -130,8 +130,10 @@ static inline struct blob make_jpeg(const struct jpeg_wish *w, uint32_t seed)
 	return b;
 }
 
-/* What libjpeg itself makes of a file, in full: RGBX or CMYK rows, and its warnings. */
-static inline uint8_t *full_decode(const struct blob *b, uint32_t *ret_warnings)
+/* What libjpeg itself makes of a file, in full: RGBX or CMYK rows, and its warnings; with
+ * its sides divided by 1, 2, 4 or 8. */
+static inline uint8_t *full_decode_by(const struct blob *b, unsigned by, uint32_t *ret_width,
+    uint32_t *ret_warnings)
 {
 	struct jpeg_decompress_struct c;
 	struct jpeg_error_mgr err;
@@ -140,6 +142,8 @@ static inline uint8_t *full_decode(const struct blob *b, uint32_t *ret_warnings)
 	jpeg_mem_src(&c, b->data, b->len);
 	jpeg_read_header(&c, TRUE);
 	c.out_color_space = c.num_components == 4 ? JCS_CMYK : JCS_EXT_RGBX;
+	c.scale_num = 1;
+	c.scale_denom = by;
 	jpeg_start_decompress(&c);
 	uint8_t *all = malloc((size_t)c.output_width * c.output_height * 4);
 	while (c.output_scanline < c.output_height) {
@@ -148,8 +152,15 @@ static inline uint8_t *full_decode(const struct blob *b, uint32_t *ret_warnings)
 	}
 	if (ret_warnings)
 		*ret_warnings = (uint32_t)err.num_warnings;
+	if (ret_width)
+		*ret_width = c.output_width;
 	jpeg_destroy_decompress(&c);
 	return all;
+}
+
+static inline uint8_t *full_decode(const struct blob *b, uint32_t *ret_warnings)
+{
+	return full_decode_by(b, 1, NULL, ret_warnings);
 }
 
 static inline bool same_window(const uint8_t *all, uint32_t all_width,

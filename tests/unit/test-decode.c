@@ -2,6 +2,9 @@
 #include "pictures.h"
 
 #include <dirent.h>
+#include <math.h>
+
+#include "media/resize.h"
 
 
 #define LIMIT 268435456u
@@ -105,6 +108,91 @@ static void test_windows(void **state)
 		free(want);
 		free(b.data);
 	}
+}
+
+/* Made smaller while it is decoded: what libjpeg makes of all of it, and the place of the
+ * window in there. */
+static void test_fast(void **state)
+{
+	(void)state;
+	uint32_t seed = 41, shrunk[4] = { 0 };
+	for (uint32_t i = 0; i < rounds(220); i++) {
+		struct jpeg_wish wish = draw_wish(&seed, &samplings[i % TD_COUNT(samplings)]);
+		struct blob b = make_jpeg(&wish, i);
+		struct td_image_info info;
+		assert_int_equal(td_image_header(&info, b.data, b.len, LIMIT, NULL), 0);
+		for (int k = 0; k < 20; k++) {
+			struct td_window w = draw_window(&seed, wish.width, wish.height);
+			uint32_t least = 1 + draw(&seed) % 30, width, by = 1;
+			bool can = (wish.sampling[0] >> 4) <= 2;
+			while (can && by < 8 && w.width / by / 2 >= least && w.height / by / 2 >= least)
+				by *= 2;
+			shrunk[by == 8 ? 3 : by / 2]++;
+			uint8_t *want = full_decode_by(&b, by, &width, NULL);
+			struct td_window in = { w.x / by, w.y / by, 0, 0 };
+			in.width = (w.x + w.width + by - 1) / by - in.x;
+			in.height = (w.y + w.height + by - 1) / by - in.y;
+			struct td_decoder *both[] = { decoder, plain };
+			for (int d = 0; d < 2; d++) {
+				struct td_pixels p;
+				td_decoder_fast(both[d], least, least);
+				assert_int_equal(td_decode(both[d], &p, &info, b.data, b.len, &w,
+						     false, NULL),
+				    0);
+				assert_int_equal(p.width, in.width);
+				assert_int_equal(p.height, in.height);
+				if (!same_window(want, width, &in, &p))
+					fail_msg("file %u: %u x %u at %u, %u by %u differs", i,
+					    w.width, w.height, w.x, w.y, by);
+				assert_true(by == 1 ? p.across == 0
+						    : p.across == (double)w.width / by &&
+							  p.left == (double)w.x / by - in.x &&
+							  p.down == (double)w.height / by &&
+							  p.top == (double)w.y / by - in.y);
+			}
+			free(want);
+		}
+		free(b.data);
+	}
+	for (int i = 0; i < 4; i++)
+		assert_true(shrunk[i] > 20);
+}
+
+/* The same picture by the exact way, but for a few grey levels: nothing is shifted. */
+static void test_fast_is_close(void **state)
+{
+	(void)state;
+	struct blob b = load(source_path("tests/golden/pixels/cat.jpg"));
+	struct td_image_info info;
+	struct td_scratch scratch = { { 0 } };
+	assert_int_equal(td_image_header(&info, b.data, b.len, LIMIT, NULL), 0);
+	for (uint32_t shift = 0; shift < 8; shift++) {
+		static float out[2][50 * 50 * 3];
+		struct td_window w = { 11 + shift, 13 + shift, 203, 202 };
+		struct td_pixels p;
+		for (int fast = 0; fast < 2; fast++) {
+			if (fast)
+				td_decoder_fast(decoder, 50, 50);
+			assert_int_equal(td_decode(decoder, &p, &info, b.data, b.len, &w, false,
+					     NULL),
+			    0);
+			assert_int_equal(p.across > 0, fast);
+			struct td_store to = { .width = 50, .height = 50,
+				.rule = TD_RESIZE_ANTIALIAS, .dtype = TUNDISH_FLOAT32,
+				.out = out[fast] };
+			assert_int_equal(td_store_pixels(&p, &to, &scratch, NULL), 0);
+		}
+		double sum = 0, most = 0;
+		for (size_t i = 0; i < TD_COUNT(out[0]); i++) {
+			double d = fabs((double)out[0][i] - (double)out[1][i]);
+			sum += d;
+			most = d > most ? d : most;
+		}
+		if (sum / TD_COUNT(out[0]) > 2 || most > 25)
+			fail_msg("shift %u: mean %f, most %f", shift, sum / TD_COUNT(out[0]), most);
+	}
+	td_scratch_free(&scratch);
+	free(b.data);
 }
 
 /* Each position of a small window in a picture a few MCUs wide and high. */
@@ -467,6 +555,8 @@ int main(void)
 		cmocka_unit_test(test_fixtures),
 		cmocka_unit_test(test_windows),
 		cmocka_unit_test(test_alignments),
+		cmocka_unit_test(test_fast),
+		cmocka_unit_test(test_fast_is_close),
 		cmocka_unit_test(test_formats),
 		cmocka_unit_test(test_cmyk),
 		cmocka_unit_test(test_cut),

@@ -148,7 +148,9 @@ static void test_wrong(void **state)
 		same_full(&b);
 		td_decoder_index(decoder, index.data, index.len);
 		decode(decoder, &b, NULL);
-		assert_true(td_decoder_index_refused(decoder));
+		/* pictures of a few pixels may come out the same */
+		bool differ = a.len != b.len || memcmp(a.data, b.data, a.len) != 0;
+		assert_int_equal(td_decoder_index_refused(decoder), differ);
 		td_decoder_index(decoder, index.data, index.len - 8);
 		decode(decoder, &a, NULL);
 		assert_true(td_decoder_index_refused(decoder));
@@ -185,7 +187,7 @@ static void test_damage(void **state)
 		struct td_buf index = { 0 };
 		uint8_t *scan = memmem(b.data, b.len, "\xff\xda", 2);
 		assert_non_null(scan);
-		size_t at = (size_t)(scan - b.data) + 14;
+		size_t at = (size_t)(scan - b.data) + 2 + scan[3]; /* behind its header */
 		at += draw(&seed) % (b.len - at);
 		b.data[at] ^= (uint8_t)(1u << draw(&seed) % 8);
 		uint8_t *tight = realloc(b.data, b.len);
