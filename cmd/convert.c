@@ -31,6 +31,8 @@ static const struct opt options[] = {
 	OPT_STRING("region", 0, S, region),
 	OPT_FLAG("apply-scale", 0, S, apply_scale, 1),
 	OPT_FLAG("stack", 0, S, stack, 1),
+	OPT_STRING("group-by", 0, S, group_by),
+	OPT_STRING("split-by", 0, S, split_by),
 	OPT_CHOICE("order", 0, S, shuffle, orders),
 	PACK_OPTIONS,
 	OPT_END,

@@ -8,6 +8,7 @@ static const struct opt options[] = {
 	OPT_FLAG("shuffle", 0, S, shuffle, 1),
 	OPT_STRING("filter", 0, S, filter),
 	OPT_STRING("jpeg-index", 0, S, jpeg_index),
+	OPT_STRING("group-by", 0, S, group_by),
 	PACK_OPTIONS,
 	OPT_END,
 };

@@ -415,6 +415,12 @@ struct tundish_pack_options {
 	/* * "default" (NULL), "slim", or changes to either: "[slim,]image=NAME,height=" (no
 	 * name: not written). */
 	const char *keys;
+	/* Items with the same value of this feature belong together, instead of those that
+	 * were cut from one file. convert: a column of the table. NULL. */
+	const char *group_by;
+	/* * "group" (NULL): no split divides a group; "item"; "blocks:64x64": tiles belong to
+	 * blocks of each array, those across a border are left out. */
+	const char *split_by;
 	/* * Arrays (ENVI, SPE, Radiance): */
 	const char *tile;	/* * "64x64" or with a stride "64x64:32"; NULL: whole */
 	const char *edge;	/* * tiles over the border: "drop" (NULL), "pad", "keep" */
@@ -433,7 +439,8 @@ struct tundish_pack_options {
 	/* + "KEY in A,B", "KEY=A", "!=", "<", "<=", ">", ">=" on the first value of a feature;
 	 * class names stand for their labels. NULL: all. */
 	const char *filter;
-	int shuffle;		/* by seed; 1 for convert; shard: 0 keeps the order within a shard */
+	int shuffle;		/* by seed; shard: 0 keeps the order within a shard; convert: -1 is 0
+				 * for frames, clips and windows, which follow one another, else 1 */
 	int compression;	/* of the output; TUNDISH_NONE; AUTO: GZIP where it saves 3 % */
 	int level;		/* 0: the default; 1 to 9 are zlib's */
 	int input_compression;	/* + TUNDISH_AUTO */

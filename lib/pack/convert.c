@@ -8,6 +8,7 @@
 #include "base/crc32c.h"
 #include "base/err.h"
 #include "base/thread.h"
+#include "groups.h"
 #include "pack.h"
 #include "prepare.h"
 #include "record/frame.h"
@@ -51,7 +52,7 @@ void tundish_convert_options_init(struct tundish_pack_options *ret_options)
 		.size = sizeof *ret_options,
 		.shard_bytes = (uint64_t)128 << 20,
 		.check = TUNDISH_CHECK_STRUCTURE,
-		.shuffle = 1,
+		.shuffle = -1,
 		.on_error = TUNDISH_SKIP,
 		.max_record_bytes = INT32_MAX,
 		.max_pixels = (uint64_t)1 << 28,
@@ -94,8 +95,8 @@ static int list_items(struct convert *c, struct tundish_error *e)
 	c->mixed = c->list.arrays.n > 0 && c->list.arrays.n < c->list.n;
 	c->alike = c->list.arrays.alike && !c->mixed;
 	c->p.found = c->list.found;
-	c->p.left_out = c->list.left_out;
-	c->p.left_out_what = c->list.left_out == 1 ? "other file" : "other files";
+	c->p.left_out = c->list.left_out + c->list.parts_left_out;
+	c->p.left_out_what = c->list.parts_left_out ? "others" : c->list.left_out == 1 ? "other file" : "other files";
 	memcpy(c->p.left_out_kinds, c->list.left_out_kinds, sizeof c->p.left_out_kinds);
 	return 0;
 }
@@ -128,29 +129,10 @@ static int fill_items(struct convert *c, struct tundish_error *e)
 	p->inputs = l->files;
 	for (size_t i = 0; i < l->n; i++) {
 		p->inputs = td_crc32c(p->inputs, &l->items[i].class, sizeof l->items[i].class);
+		p->inputs = td_crc32c(p->inputs, &l->items[i].group, sizeof l->items[i].group);
 		p->item_bytes[i] = l->items[i].bytes + EXAMPLE_EXTRA + strlen(td_item_name(l, &l->items[i]));
 		if (p->item_class)
 			p->item_class[i] = l->items[i].class;
-	}
-	return 0;
-}
-
-/* What was cut from one file is one group: its items stand together in the listing. */
-static int fill_groups(struct convert *c, struct tundish_error *e)
-{
-	const struct td_listing *l = &c->list;
-	bool any = false;
-	for (size_t i = 0; i < l->n; i++)
-		any |= l->items[i].flags & TD_ITEM_PART;
-	if (!any)
-		return 0;
-	c->p.item_group = malloc((l->n + 1) * sizeof *c->p.item_group);
-	if (!c->p.item_group)
-		return td_err_memory(e);
-	for (size_t i = 0; i < l->n; i++) {
-		if (i == 0 || l->items[i].name != l->items[i - 1].name)
-			c->p.n_groups++;
-		c->p.item_group[i] = (uint32_t)c->p.n_groups - 1;
 	}
 	return 0;
 }
@@ -207,7 +189,9 @@ static int fill_features(struct convert *c, struct tundish_error *e)
 		p->no_tfds = "pictures and arrays are mixed";
 	ok = ok && (!labels || td_pack_feature(p, k->label, TD_FEATURE_LABEL, 1)) &&
 	    td_pack_feature(p, k->filename, TD_FEATURE_TEXT, 1) &&
-	    (!names || td_pack_feature(p, k->text, TD_FEATURE_TEXT, 1)) && extra_features(c);
+	    (!names || td_pack_feature(p, k->text, TD_FEATURE_TEXT, 1)) &&
+	    (!td_pack_all_grouped(&c->list) || td_pack_feature(p, "group", TD_FEATURE_TEXT, 1)) &&
+	    extra_features(c);
 	return ok ? 0 : td_err_memory(e);
 }
 
@@ -271,13 +255,14 @@ static int finish_record(struct convert *c, const struct td_item *item, struct h
 	const struct td_class *class = item->class >= 0 ? &c->p.classes.list[item->class] : NULL;
 	const struct td_bytes name = bytes_of(td_item_name(&c->list, item));
 	const struct td_bytes class_name = bytes_of(class ? class->name : "");
-	const struct td_bytes group = bytes_of(td_item_name(&c->list, item));
+	struct td_bytes group = { NULL, 0 };
 	const int64_t label = class ? class->label : -1;
 	for (size_t i = 0; i < h->loaded.extras.n; i++) {
 		const struct td_field extra = td_extra_field(&h->loaded.extras, i);
 		add_field(f, &extra);
 	}
-	add_bytes(f, item->flags & TD_ITEM_PART ? "group" : NULL, &group);
+	group.data = td_pack_group_name(&c->list, item, &group.len);
+	add_bytes(f, group.data ? "group" : NULL, &group);
 	add_bytes(f, k->filename, &name);
 	add_int(f, class ? k->label : NULL, &label);
 	add_bytes(f, class && !c->p.classes.numbers ? k->text : NULL, &class_name);
@@ -387,10 +372,12 @@ int tundish_convert(const struct tundish_pack_options *options, struct tundish_p
 		rc = list_items(&c, ret_error);
 	if (rc == 0)
 		rc = cut_list(&c, ret_error);
+	if (o.shuffle < 0)
+		o.shuffle = !c.list.sequences;
 	if (rc == 0)
 		rc = fill_items(&c, ret_error);
 	if (rc == 0)
-		rc = fill_groups(&c, ret_error);
+		rc = td_pack_groups(&c.p, &c.list, ret_error);
 	if (rc == 0)
 		rc = fill_features(&c, ret_error);
 	if (rc == 0)

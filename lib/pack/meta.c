@@ -234,6 +234,8 @@ static json_t *options_json(const struct td_pack *p)
 	set_option(o, "region", d->region);
 	if (d->drop_bad_bands)
 		json_object_set_new(o, "drop_bad_bands", json_true());
+	set_option(o, "group_by", d->group_by);
+	set_option(o, "split_by", d->split_by);
 	if (d->apply_scale)
 		json_object_set_new(o, "apply_scale", json_true());
 	if (d->stack)

@@ -73,6 +73,7 @@ int td_pack_plan(struct td_pack *p, size_t n, bool stratify, struct tundish_erro
 		.classes = p->item_class,
 		.groups = p->item_group,
 		.n_groups = p->n_groups,
+		.split_items = o->split_by && strcmp(o->split_by, "item") == 0,
 		.bytes = p->item_bytes,
 		.shards = p->out.stream ? "1" : o->shards,
 		.shard_bytes = o->shard_bytes,
@@ -90,7 +91,7 @@ int td_pack_plan(struct td_pack *p, size_t n, bool stratify, struct tundish_erro
 		rc = td_names_check(o->name_template, o->count_in_name, p->out.name, &p->plan, e);
 	if (rc == 0)
 		note_empty_shards(p);
-	if (rc == 0 && p->item_group && p->plan.n_splits > 1)
+	if (rc == 0 && p->item_group && p->plan.n_splits > 1 && !options.split_items)
 		td_notice(&o->listener, "the split is by group: %zu groups, none is divided", p->n_groups);
 	return rc;
 }

@@ -292,23 +292,139 @@ static void pick_split(const struct td_plan_options *o, const struct strata *s, 
 	}
 }
 
+static struct td_plan_shard *start_shard(struct td_plan *p, const struct td_plan_split *split, size_t i,
+    uint64_t n)
+{
+	struct td_plan_shard *shard = &p->shards[split->first_shard + i];
+	*shard = (struct td_plan_shard){ .n = n, .split = (size_t)(split - p->splits), .number = i };
+	if (split->first_shard + i)
+		shard->first = shard[-1].first + shard[-1].n;
+	return shard;
+}
+
+/* What becomes of a group in a split that keeps groups together. */
+struct group {
+	uint64_t n;    /* items in the split */
+	uint32_t first;/* of them */
+	uint32_t shard;
+	bool dealt;
+};
+
+static struct group *count_groups(const struct td_plan_options *o, const uint32_t *picked, uint64_t n)
+{
+	struct group *groups = calloc(o->n_groups + 1, sizeof *groups);
+	for (uint64_t i = 0; groups && i < n; i++) {
+		struct group *g = &groups[o->groups[picked[i]]];
+		g->first = g->n ? TD_MIN(g->first, picked[i]) : picked[i];
+		g->n++;
+	}
+	return groups;
+}
+
+/* Of the shards that have no group of this round yet, the one with the fewest items. */
+static size_t next_shard(const uint64_t *n, const uint8_t *used, size_t n_shards)
+{
+	size_t best = n_shards;
+	for (size_t i = 0; i < n_shards; i++)
+		if (!used[i] && (best == n_shards || n[i] < n[best]))
+			best = i;
+	return best;
+}
+
+/* Gives each group its shard: stretches of about equal length, or in turn. */
+static int deal_groups(const struct td_plan_options *o, const struct td_plan_split *split,
+    const uint32_t *picked, bool stretches, struct group *groups, uint64_t *shard_n, struct tundish_error *e)
+{
+	uint8_t *used = calloc(split->n_shards, 1);
+	uint64_t before = 0;
+	size_t round = 0;
+	if (!used)
+		return td_err_memory(e);
+	for (uint64_t i = 0; i < split->n; i++) {
+		struct group *g = &groups[o->groups[picked[i]]];
+		if (g->dealt)
+			continue;
+		if (!stretches && round == split->n_shards) {
+			memset(used, 0, split->n_shards);
+			round = 0;
+		}
+		/* by where its middle lies */
+		size_t shard = stretches ? (size_t)((unsigned __int128)(before + g->n / 2) * split->n_shards / split->n) :
+					   next_shard(shard_n, used, split->n_shards);
+		used[shard] = 1;
+		round++;
+		g->dealt = true;
+		g->shard = (uint32_t)shard;
+		shard_n[shard] += g->n;
+		before += g->n;
+	}
+	free(used);
+	return 0;
+}
+
+/* An item behind the first one of its group, for sorting. */
+struct place {
+	uint32_t shard, first, item;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+	if (x->shard != y->shard)
+		return x->shard < y->shard ? -1 : 1;
+	if (x->first != y->first)
+		return x->first < y->first ? -1 : 1;
+	return x->item < y->item ? -1 : x->item > y->item;
+}
+
+static void fill_shards(const struct td_plan_options *o, struct td_plan *p, const struct td_plan_split *split,
+    const uint32_t *picked, const struct group *groups, const uint64_t *shard_n, struct place *places)
+{
+	for (uint64_t i = 0; i < split->n; i++) {
+		const struct group *g = &groups[o->groups[picked[i]]];
+		places[i] = (struct place){ g->shard, g->first, picked[i] };
+	}
+	qsort(places, split->n, sizeof *places, by_place);
+	for (size_t i = 0; i < split->n_shards; i++)
+		start_shard(p, split, i, shard_n[i]);
+	uint32_t *out = p->order + p->shards[split->first_shard].first;
+	for (uint64_t i = 0; i < split->n; i++)
+		out[i] = places[i].item;
+}
+
+/* Deals whole groups to the shards of a split. */
+static int deal_together(const struct td_plan_options *o, struct td_plan *p, const struct td_plan_split *split,
+    const uint32_t *picked, struct tundish_error *e)
+{
+	bool stretches = !(o->stratify && o->classes);
+	struct group *groups = count_groups(o, picked, split->n);
+	uint64_t *shard_n = calloc(split->n_shards, sizeof *shard_n);
+	struct place *places = malloc((split->n + 1) * sizeof *places);
+	int rc = groups && shard_n && places ? 0 : td_err_memory(e);
+	if (rc == 0)
+		rc = deal_groups(o, split, picked, stretches, groups, shard_n, e);
+	if (rc == 0)
+		fill_shards(o, p, split, picked, groups, shard_n, places);
+	free(groups);
+	free(shard_n);
+	free(places);
+	return rc;
+}
+
 /* Deals a split's items to its shards in turn. `picked` is in strata; without strata and
  * shuffle the shards are stretches of it. */
 static void deal(const struct td_plan_options *o, struct td_plan *p, const struct td_plan_split *split,
     const uint32_t *picked)
 {
 	bool stretches = !o->shuffle && !(o->stratify && o->classes);
-	uint64_t at = split->first_shard ? p->shards[split->first_shard - 1].first +
-	    p->shards[split->first_shard - 1].n : 0, from = 0;
+	uint64_t from = 0;
 	for (size_t i = 0; i < split->n_shards; i++) {
-		struct td_plan_shard *shard = &p->shards[split->first_shard + i];
 		uint64_t n = split->n / split->n_shards + (i < split->n % split->n_shards);
-		*shard = (struct td_plan_shard){ .first = at, .n = n, .split = (size_t)(split - p->splits), .number = i };
-		uint32_t *out = p->order + at;
+		struct td_plan_shard *shard = start_shard(p, split, i, n);
+		uint32_t *out = p->order + shard->first;
 		for (uint64_t j = 0; j < n; j++)
 			out[j] = picked[stretches ? from + j : i + j * split->n_shards];
 		from += n;
-		at += n;
 		if (o->shuffle)
 			shuffle(out, n, o->seed, (uint64_t)shard->split << 32 | i, TD_RNG_SHARD);
 		else
@@ -346,7 +462,7 @@ static int fill(struct td_plan *p, const struct td_plan_options *o, const struct
 	uint32_t *picked = malloc((o->n + 1) * sizeof *picked);
 	uint8_t *split_of = NULL;
 	int rc = class_n && taken && counts && picked ? 0 : td_err_memory(e);
-	if (rc == 0 && o->groups && p->n_splits > 1)
+	if (rc == 0 && o->groups && !o->split_items && p->n_splits > 1)
 		rc = draw_groups(p, o, &split_of, e);
 	for (size_t k = 0; rc == 0 && !split_of && k < s->n; k++) {
 		class_n[k] = s->start[k + 1] - s->start[k];
@@ -363,7 +479,9 @@ static int fill(struct td_plan *p, const struct td_plan_options *o, const struct
 		if (!o->shards)
 			shards_by_size(o, &p->splits[i], picked);
 		rc = add_shards(p, &p->splits[i], e);
-		if (rc == 0)
+		if (rc == 0 && o->groups && !o->shuffle)
+			rc = deal_together(o, p, &p->splits[i], picked, e);
+		else if (rc == 0)
 			deal(o, p, &p->splits[i], picked);
 	}
 	free(class_n);
@@ -379,7 +497,7 @@ int td_plan_make(struct td_plan *ret, const struct td_plan_options *o, struct tu
 	struct td_plan p = { .n = o->n };
 	struct strata s = { 0 };
 	int rc = parse_words(&p, o->shards, o->split, e);
-	bool grouped = o->groups && p.n_splits > 1;
+	bool grouped = o->groups && !o->split_items && p.n_splits > 1;
 	if (rc == 0)
 		rc = grouped ? divide(&p, o->n_groups, "group", e) : divide(&p, o->n, "record", e);
 	p.order = malloc((o->n + 1) * sizeof *p.order);

@@ -16,14 +16,17 @@
  * of the table class by split both come out), and within one item among the shards of a
  * split: its items are dealt to them in turn. The shards of a split differ by one item.
  *
- * Groups are never divided by a split: whole groups are drawn, as many as its part of
- * them, and the classes of a split are then those of its groups.
+ * Groups are never divided by a split, unless `split_items`: whole groups are drawn, as
+ * many as its part of them, and the classes of a split are then those of its groups.
+ * Without shuffle a group's items also stand together and in order, in one shard: groups
+ * are dealt instead of items, and shards differ by as much as a group has.
  */
 struct td_plan_options {
 	size_t n;
 	const int32_t *classes; /* of each item, -1 for none; NULL: all alike */
 	const uint32_t *groups; /* of each item, from 0; NULL: each is its own */
 	size_t n_groups;
+	bool split_items;	/* a split may divide groups */
 	const uint64_t *bytes;	/* of each item; NULL when shards are given by number */
 	const char *shards;	/* "10", "train=10,val=2", or NULL: by shard_bytes */
 	uint64_t shard_bytes;

@@ -39,7 +39,7 @@ struct job {
 	size_t file;
 	struct td_scan_record *records;
 	size_t n, cap;
-	struct td_map classes; /* kind and value -> nothing; numbered as they come */
+	struct td_map classes, groups; /* kind and value -> number + 1, as they come */
 	struct td_schema schema;
 	struct td_held held;
 	struct run *run;
@@ -147,8 +147,8 @@ static bool is_label(const struct tundish_feature *f)
 	return key_is(f, td_label_keys[0]) || key_is(f, td_label_keys[1]);
 }
 
-/* Number of a class in the job; -1: none, -2: no memory. */
-static int32_t class_of(struct job *j, const struct tundish_feature *f)
+/* Number of a class or group in the job; -1: none, -2: no memory. */
+static int32_t number_of(struct td_map *map, const struct tundish_feature *f)
 {
 	struct td_buf key = { 0 };
 	const uint8_t *data;
@@ -161,19 +161,19 @@ static int32_t class_of(struct job *j, const struct tundish_feature *f)
 		ok = td_buf_add(&key, "b", 1) && td_buf_add(&key, data, TD_MIN(len, (size_t)4096));
 	else
 		return -1;
-	int32_t *class = ok ? td_map_at(&j->classes, key.data, key.len) : NULL;
+	int32_t *value = ok ? td_map_at(map, key.data, key.len) : NULL;
 	td_buf_free(&key);
-	if (!class)
+	if (!value)
 		return -2;
 	/* numbered from 1, so that a new one is told by its 0 */
-	if (*class == 0)
-		*class = (int32_t)j->classes.n;
-	return *class - 1;
+	if (*value == 0)
+		*value = (int32_t)map->n;
+	return *value - 1;
 }
 
 struct look {
-	struct tundish_feature class, filter;
-	bool has_class, has_filter;
+	struct tundish_feature class, filter, group;
+	bool has_class, has_filter, has_group;
 };
 
 /* One pass over the features: what the filter, the classes and the schema want. */
@@ -190,6 +190,10 @@ static int look_at(const struct run *run, struct job *j, const struct tundish_re
 		if (class_key ? key_is(&f, class_key) : is_label(&f)) {
 			ret->class = f;
 			ret->has_class = true;
+		}
+		if (run->o->group_key && key_is(&f, run->o->group_key)) {
+			ret->group = f;
+			ret->has_group = true;
 		}
 		if (filter->key && (key_is(&f, filter->key) ||
 		    (strcmp(filter->key, "label") == 0 && !ret->has_filter && is_label(&f)))) {
@@ -219,8 +223,9 @@ static int take_record(struct run *run, struct job *j, const struct tundish_reco
 		j->left_out++;
 		return 0;
 	}
-	int32_t class = class_of(j, look.has_class ? &look.class : NULL);
-	if (class == -2 || !td_grow(&j->records, &j->cap, j->n, sizeof *j->records))
+	int32_t class = number_of(&j->classes, look.has_class ? &look.class : NULL);
+	int32_t group = number_of(&j->groups, look.has_group ? &look.group : NULL);
+	if (class == -2 || group == -2 || !td_grow(&j->records, &j->cap, j->n, sizeof *j->records))
 		return td_err_memory(e);
 	j->records[j->n++] = (struct td_scan_record){
 		.offset = r->offset,
@@ -228,6 +233,7 @@ static int take_record(struct run *run, struct job *j, const struct tundish_reco
 		.file = (uint32_t)j->file,
 		.number = (uint32_t)r->number,
 		.class = class,
+		.group = group,
 	};
 	return j->spooled ? spool_record(run, j, r, e) : 0;
 }
@@ -270,8 +276,9 @@ static int work(void *ctx, void *job, unsigned worker, struct tundish_error *e)
 	j->n = j->chunk_first = j->chunk.len = 0;
 	j->sequences = j->others = false;
 	j->left_out = 0;
-	j->classes.value_bytes = sizeof(int32_t);
+	j->classes.value_bytes = j->groups.value_bytes = sizeof(int32_t);
 	td_map_clear(&j->classes);
+	td_map_clear(&j->groups);
 	int rc = tundish_reader_open(&reader, run->o->paths->paths[j->file], &options, e);
 	if (rc < 0)
 		return rc;
@@ -324,7 +331,22 @@ static int merge_classes(struct run *run, const struct job *j, int32_t *map, str
 	return 0;
 }
 
-static int add_records(struct run *run, const struct job *j, const int32_t *map, struct tundish_error *e)
+static int merge_groups(struct run *run, const struct job *j, int32_t *map, struct tundish_error *e)
+{
+	struct td_map *all = &run->scan->groups;
+	for (size_t i = 0; i < j->groups.n; i++) {
+		int32_t *value = td_map_at(all, td_map_key(&j->groups, i), j->groups.entries[i].key_bytes);
+		if (!value)
+			return td_err_memory(e);
+		if (*value == 0)
+			*value = (int32_t)all->n;
+		map[i] = *value - 1;
+	}
+	return 0;
+}
+
+static int add_records(struct run *run, const struct job *j, const int32_t *map, const int32_t *group_map,
+    struct tundish_error *e)
 {
 	struct td_scan *s = run->scan;
 	if (s->n + j->n >= UINT32_MAX)
@@ -335,6 +357,7 @@ static int add_records(struct run *run, const struct job *j, const int32_t *map,
 	for (size_t i = 0; i < j->n; i++) {
 		struct td_scan_record r = j->records[i];
 		r.class = r.class < 0 ? -1 : map[r.class];
+		r.group = r.group < 0 ? -1 : group_map[r.group];
 		s->records[s->n++] = r;
 	}
 	return 0;
@@ -350,11 +373,13 @@ static int put(void *ctx, void *job, struct tundish_error *e)
 	int rc = td_held_tell(&j->held, &listener, e);
 	if (rc == 0)
 		rc = t.rc;
-	int32_t *map = malloc((j->classes.n + 1) * sizeof *map);
+	int32_t *map = malloc((j->classes.n + j->groups.n + 1) * sizeof *map);
 	if (rc == 0)
 		rc = map ? merge_classes(run, j, map, e) : td_err_memory(e);
 	if (rc == 0)
-		rc = add_records(run, j, map, e);
+		rc = merge_groups(run, j, map + j->classes.n, e);
+	if (rc == 0)
+		rc = add_records(run, j, map, map + j->classes.n, e);
 	if (rc == 0 && !td_schema_merge(&s->schema, &j->schema))
 		rc = td_err_memory(e);
 	free(map);
@@ -370,6 +395,7 @@ static void free_job(void *job)
 	struct job *j = job;
 	free(j->records);
 	td_map_free(&j->classes);
+	td_map_free(&j->groups);
 	td_schema_free(&j->schema);
 	td_held_free(&j->held);
 	td_buf_free(&j->chunk);
@@ -377,7 +403,7 @@ static void free_job(void *job)
 
 int td_scan(struct td_scan *ret, const struct td_scan_options *o, struct td_bad *bad, struct tundish_error *e)
 {
-	struct td_scan scan = { .spool = -1, .classes.numbers = true };
+	struct td_scan scan = { .spool = -1, .classes.numbers = true, .groups.value_bytes = sizeof(int32_t) };
 	struct run run = { .o = o, .scan = &scan, .bad = bad, .lock = PTHREAD_MUTEX_INITIALIZER };
 	const struct td_ordered loop = {
 		.job_bytes = sizeof(struct job),
@@ -404,6 +430,7 @@ void td_scan_free(struct td_scan *s)
 	if (s->spool > 0)
 		close(s->spool);
 	td_classes_free(&s->classes);
+	td_map_free(&s->groups);
 	td_schema_free(&s->schema);
 	*s = (struct td_scan){ .spool = -1 };
 }

@@ -18,11 +18,13 @@ struct td_scan_record {
 	uint32_t file;
 	uint32_t number; /* in the file */
 	int32_t class;	 /* -1: none */
+	int32_t group;	 /* by the value of group_key; -1: none */
 };
 
 struct td_scan_options {
 	const struct td_paths *paths;
 	const char *class_key; /* NULL: the label under its usual names */
+	const char *group_key; /* NULL: there are no groups */
 	const struct td_filter *filter;
 	const char *spool_folder;
 	const struct tundish_pack_options *pack;
@@ -34,6 +36,7 @@ struct td_scan {
 	bool *spooled; /* of each file */
 	int spool;
 	struct td_classes classes; /* not settled */
+	struct td_map groups;	   /* kind and value -> int32_t, its number + 1 */
 	struct td_schema schema;
 	uint64_t left_out;	   /* by the filter */
 	bool sequences, others;	   /* there are SequenceExamples; records that are neither */

@@ -191,6 +191,7 @@ static int scan_files(struct shard *s, struct tundish_error *e)
 	const struct td_scan_options options = {
 		.paths = &s->paths,
 		.class_key = is_stratify_feature(s->p.o) ? s->p.o->stratify : NULL,
+		.group_key = s->p.o->group_by,
 		.filter = &s->filter,
 		.spool_folder = folder,
 		.pack = s->p.o,
@@ -256,6 +257,24 @@ static int fill_items(struct shard *s, struct tundish_error *e)
 	return 0;
 }
 
+/* Records without the feature stand alone. */
+static int fill_groups(struct shard *s, struct tundish_error *e)
+{
+	struct td_pack *p = &s->p;
+	if (!p->o->group_by)
+		return 0;
+	if (s->scan.groups.n == 0)
+		return td_err(e, TUNDISH_E_USAGE, "group-by: no record has a feature %s", TD_ESC(p->o->group_by));
+	p->item_group = malloc((s->scan.n + 1) * sizeof *p->item_group);
+	if (!p->item_group)
+		return td_err_memory(e);
+	p->n_groups = s->scan.groups.n;
+	for (size_t i = 0; i < s->scan.n; i++)
+		p->item_group[i] = s->scan.records[i].group < 0 ? (uint32_t)p->n_groups++ :
+								   (uint32_t)s->scan.records[i].group;
+	return 0;
+}
+
 /* ---- all together ---- */
 
 static void free_shard(struct shard *s)
@@ -294,6 +313,8 @@ int tundish_shard(const struct tundish_pack_options *options, struct tundish_pac
 		rc = cut_records(&s, ret_error);
 	if (rc == 0)
 		rc = fill_items(&s, ret_error);
+	if (rc == 0)
+		rc = fill_groups(&s, ret_error);
 	if (rc == 0)
 		rc = td_pack_plan(&s.p, s.scan.n, !(o.stratify && strcmp(o.stratify, "none") == 0), ret_error);
 	if (rc == 0)

@@ -3,11 +3,13 @@
 #include "arrays.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/json.h"
+#include "base/talk.h"
 #include "media/raster.h"
 
 /* How one region of a file is divided. */
@@ -244,35 +246,6 @@ static bool add_specs(struct td_specs *specs, const struct td_raster_info *info,
 	    (!cut->tile_h || (td_specs_add(specs, "y", TUNDISH_INT64, 1) && td_specs_add(specs, "x", TUNDISH_INT64, 1)));
 }
 
-static int parts(struct td_parts *ret, const struct td_file *file, const struct td_cut *cut,
-    const struct tundish_listener *l, struct tundish_error *e)
-{
-	struct opened *o;
-	int rc = open_file(&o, file->path, cut, l, e);
-	if (rc < 0)
-		return rc;
-	const struct td_raster_info *info = td_raster_info(o->raster);
-	struct td_parts p = { .alike = true, .dtype = dtype_of(info, cut) };
-	for (unsigned i = 0; rc == 0 && i < info->n_regions; i++)
-		rc = add_region(&p, o, i, cut, e);
-	if (rc == 0 && p.n == 0)
-		rc = td_err(e, TUNDISH_E_UNSUPPORTED, "no tile of this size is in it");
-	if (rc == 0 && info->data_path) {
-		p.data_path = strdup(info->data_path);
-		rc = p.data_path ? 0 : td_err_memory(e);
-	}
-	if (rc == 0 && !add_specs(&p.specs, info, cut))
-		rc = td_err_memory(e);
-	close_opened(o);
-	if (rc == 0)
-		*ret = p;
-	else
-		td_parts_free(&p);
-	return rc;
-}
-
-/* ---- reading ---- */
-
 /* Which region holds item `number`, which is counted on from there. */
 static int find_region(struct opened *o, const struct td_cut *cut, uint64_t *number, unsigned *ret_region,
     struct grid *ret, struct tundish_error *e)
@@ -291,6 +264,81 @@ static int find_region(struct opened *o, const struct td_cut *cut, uint64_t *num
 	}
 	return td_err(e, TUNDISH_E_CORRUPT, "the file has changed");
 }
+
+/* ---- which of them ---- */
+
+/* "ROW:COLUMN" of the block that a tile lies in; false when it lies in several. */
+static bool block_of(char out[48], const struct td_cut *cut, const struct grid *g, const struct spot *spot)
+{
+	uint64_t row = spot->y / cut->block_h, column = spot->x / cut->block_w;
+	uint64_t h = spot->part.count[g->y], w = spot->part.count[g->y + 1];
+	snprintf(out, 48, "%" PRIu64 ":%" PRIu64, row, column);
+	return (spot->y + h - 1) / cut->block_h == row && (spot->x + w - 1) / cut->block_w == column;
+}
+
+/* What the user asked for decides which items there are. */
+static int choose(struct td_parts *p, struct opened *o, const struct td_cut *cut, struct tundish_error *e)
+{
+	uint32_t n = 0;
+	if (!cut->block_h)
+		return 0;
+	p->numbers = malloc(p->n * sizeof *p->numbers);
+	if (!p->numbers)
+		return td_err_memory(e);
+	for (uint32_t i = 0; i < p->n; i++) {
+		struct grid g = { .frames = 0 };
+		uint64_t number = i;
+		unsigned region = 0;
+		char block[48];
+		int rc = find_region(o, cut, &number, &region, &g, e);
+		if (rc < 0)
+			return rc;
+		struct spot spot = spot_of(o, region, &g, number);
+		if (!block_of(block, cut, &g, &spot))
+			continue;
+		if (!td_buf_add(&p->groups, block, strlen(block) + 1))
+			return td_err_memory(e);
+		p->numbers[n++] = i;
+	}
+	p->n_left_out = p->n - n;
+	p->n = n;
+	return 0;
+}
+
+static int parts(struct td_parts *ret, const struct td_file *file, const struct td_cut *cut,
+    const struct tundish_listener *l, struct tundish_error *e)
+{
+	struct opened *o;
+	int rc = open_file(&o, file->path, cut, l, e);
+	if (rc < 0)
+		return rc;
+	const struct td_raster_info *info = td_raster_info(o->raster);
+	struct td_parts p = { .alike = true, .dtype = dtype_of(info, cut) };
+	for (unsigned i = 0; rc == 0 && i < info->n_regions; i++)
+		rc = add_region(&p, o, i, cut, e);
+	if (rc == 0 && p.n == 0)
+		rc = td_err(e, TUNDISH_E_UNSUPPORTED, "no tile of this size is in it");
+	p.sequence = info->kind == TD_RASTER_SPE;
+	if (rc == 0)
+		rc = choose(&p, o, cut, e);
+	if (rc == 0 && p.n_left_out)
+		td_notice(l, "%s: %" PRIu64 " tiles left out, across the borders of blocks", TD_ESC(file->path),
+		    p.n_left_out);
+	if (rc == 0 && info->data_path) {
+		p.data_path = strdup(info->data_path);
+		rc = p.data_path ? 0 : td_err_memory(e);
+	}
+	if (rc == 0 && !add_specs(&p.specs, info, cut))
+		rc = td_err_memory(e);
+	close_opened(o);
+	if (rc == 0)
+		*ret = p;
+	else
+		td_parts_free(&p);
+	return rc;
+}
+
+/* ---- reading ---- */
 
 static int read_numbers(struct td_loaded *s, struct opened *o, const struct td_raster_part *part,
     const struct td_cut *cut, struct td_buf *out, struct tundish_error *e)

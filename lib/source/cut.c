@@ -106,6 +106,30 @@ static int parse_region(struct td_cut *cut, const char *spec, struct tundish_err
 	return 0;
 }
 
+/* "item", "group", "blocks:HxW" */
+static int parse_split_by(struct td_cut *cut, const struct tundish_pack_options *o, struct tundish_error *e)
+{
+	const char *spec = o->split_by ? o->split_by : "";
+	uint64_t h = 0, w = 0;
+	bool blocks = strncmp(spec, "blocks:", 7) == 0, group = strcmp(spec, "group") == 0;
+	const char *s = spec + (blocks ? 7 : 0);
+	if (blocks && !(take_number(&s, INT32_MAX, &h) && take_char(&s, 'x') && take_number(&s, INT32_MAX, &w) &&
+	    !*s && h && w))
+		return td_err(e, TUNDISH_E_USAGE, "split-by: \"%s\" is not blocks:HEIGHTxWIDTH", TD_ESC(spec));
+	if (*spec && !blocks && !group && strcmp(spec, "item") != 0)
+		return td_err(e, TUNDISH_E_USAGE, "split-by: \"%s\" is none of item, group, blocks:HxW",
+		    TD_ESC(spec));
+	if (blocks && (h < cut->tile_h || w < cut->tile_w || !cut->tile_h))
+		return td_err(e, TUNDISH_E_USAGE, "split-by: blocks need tiles that fit into them");
+	bool overlap = cut->stride && (cut->stride < cut->tile_h || cut->stride < cut->tile_w);
+	if (overlap && o->split && !blocks && !group)
+		return td_err(e, TUNDISH_E_USAGE, "tiles %u apart overlap: --split needs --split-by group, "
+		    "which keeps each file in one split, or blocks:HxW", cut->stride);
+	cut->block_h = (uint32_t)h;
+	cut->block_w = (uint32_t)w;
+	return 0;
+}
+
 int td_cut_parse(struct td_cut *ret, const struct tundish_pack_options *o, struct tundish_error *e)
 {
 	struct td_cut cut = {
@@ -122,6 +146,8 @@ int td_cut_parse(struct td_cut *ret, const struct tundish_pack_options *o, struc
 		rc = parse_bands(&cut, o->bands, e);
 	if (rc == 0)
 		rc = parse_region(&cut, o->region, e);
+	if (rc == 0)
+		rc = parse_split_by(&cut, o, e);
 	if (rc < 0)
 		td_cut_free(&cut);
 	else

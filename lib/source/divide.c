@@ -55,21 +55,47 @@ static int find_class(struct divide *d, struct td_item *item, const char *name)
 	return item->class < 0 ? td_err_memory(d->e) : 0;
 }
 
+/* "a/c.hdr:3:1" */
+static int find_group(struct divide *d, struct td_item *item, const char *group)
+{
+	struct td_buf name = { 0 };
+	bool ok = td_buf_printf(&name, "%s:%s", td_item_name(d->l, item), group) &&
+	    td_listing_group(d->l, (const char *)name.data, &item->group);
+	td_buf_free(&name);
+	return ok ? 0 : td_err_memory(d->e);
+}
+
+/* The text behind this one in a list of them. */
+static const char *next_text(const char *text)
+{
+	return text ? text + strlen(text) + 1 : NULL;
+}
+
+static const char *first_text(const struct td_buf *texts)
+{
+	return texts->len ? (const char *)texts->data : NULL;
+}
+
 static int add_parts(struct divide *d, const struct td_item *file, const struct td_parts *parts)
 {
-	const char *label = d->own_labels && parts->labels.len ? (const char *)parts->labels.data : NULL;
+	const char *label = d->own_labels ? first_text(&parts->labels) : NULL;
+	const char *group = first_text(&parts->groups);
 	struct td_item item = *file;
 	int rc = 0;
 	item.bytes = parts->bytes;
-	item.flags |= parts->n > 1 ? TD_ITEM_PART : 0;
-	for (item.part = 0; rc == 0 && item.part < parts->n; item.part++) {
+	item.flags |= parts->n > 1 || parts->numbers ? TD_ITEM_PART : 0;
+	for (uint32_t i = 0; rc == 0 && i < parts->n; i++) {
+		item.part = parts->numbers ? parts->numbers[i] : i;
 		item.class = file->class;
 		item.flags &= (uint8_t)~TD_ITEM_LABELS;
 		if (label && *label)
 			rc = find_class(d, &item, label);
+		if (rc == 0 && group)
+			rc = find_group(d, &item, group);
 		if (rc == 0)
 			rc = add_item(d, &item);
-		label += label ? strlen(label) + 1 : 0;
+		label = next_text(label);
+		group = next_text(group);
 	}
 	return rc;
 }
@@ -91,6 +117,8 @@ static int divide_file(struct divide *d, const struct td_item *item)
 	rc = add_parts(d, item, &parts);
 	if (rc == 0 && parts.data_path && !td_map_at(&d->data_files, parts.data_path, strlen(parts.data_path)))
 		rc = td_err_memory(d->e);
+	d->l->sequences |= parts.sequence && parts.n > 1;
+	d->l->parts_left_out += parts.n_left_out;
 	td_specs_meet(&d->l->specs, &parts.specs);
 	td_parts_free(&parts);
 	return rc;

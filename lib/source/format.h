@@ -27,6 +27,7 @@ struct td_cut {
 	uint64_t region[4]; /* y, x, height, width */
 	bool apply_scale;
 	bool stack;	    /* all frames of a file are one item */
+	uint32_t block_h, block_w; /* groups of tiles; tiles across their borders are none */
 	uint64_t max_bytes, max_pixels;
 };
 
@@ -49,12 +50,20 @@ struct td_parts {
 	unsigned n_axes;
 	uint64_t shape[TD_AXES];
 	bool pictures;	/* encoded ones; then no shape is known */
+	bool sequence;	/* they follow one another in time: frames, clips, windows */
+	/* Which of the numbers 0 to n - 1 there really are, ascending; NULL: all of them. To
+	 * be freed. n_left_out more were left out by what the user asked for. */
+	uint32_t *numbers;
+	uint64_t n_left_out;
 	uint64_t bytes; /* of each, about */
 	char *data_path; /* another file that belongs to it; to be freed */
 	struct td_specs specs; /* the features that td_loaded.extras of all items have */
 	/* Where the file says itself what the items are: n texts, each with its NUL; a
 	 * number in decimal; "" where it does not say. No bytes at all: it says nothing. */
 	struct td_buf labels;
+	/* Items that no split may part, where these are not all of the file: a text each,
+	 * with its NUL, that tells the groups in a file apart ("3:1"). Empty: the file. */
+	struct td_buf groups;
 };
 void td_parts_free(struct td_parts *parts);
 

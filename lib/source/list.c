@@ -63,6 +63,17 @@ bool td_listing_add(struct td_listing *l, size_t root, const char *prefix, const
 	return true;
 }
 
+bool td_listing_group(struct td_listing *l, const char *name, uint32_t *ret)
+{
+	uint32_t *number = td_map_at(&l->groups, name, strlen(name));
+	if (!number)
+		return false;
+	if (*number == 0)
+		*number = (uint32_t)l->groups.n;
+	*ret = *number;
+	return true;
+}
+
 /* Counts a file that is left out. */
 static void leave_out(struct td_listing *l, const char *name)
 {
@@ -419,7 +430,7 @@ static int divide_and_assign(struct lister *w, const struct td_csv *csv, struct 
 int td_list(struct td_listing *ret, const struct td_list_options *options, struct td_bad *bad,
     struct tundish_error *e)
 {
-	struct td_listing l = { 0 };
+	struct td_listing l = { .groups.value_bytes = sizeof(uint32_t) };
 	struct td_csv csv = { 0 };
 	struct lister w = { .l = &l, .o = options, .bad = bad, .folders.value_bytes = 1 };
 	int rc = read_labels(&w, &csv, e);
@@ -434,7 +445,7 @@ int td_list(struct td_listing *ret, const struct td_list_options *options, struc
 	if (rc == 0 && l.n == 0)
 		rc = bad->count ? td_err(e, TUNDISH_E_EMPTY, "no good item (%" PRIu64 " bad)", bad->count) :
 		    nothing(&w, e);
-	l.found = l.n + bad->count + l.left_out;
+	l.found = l.n + bad->count + l.left_out + l.parts_left_out;
 	td_csv_free(&csv);
 	td_map_free(&w.folders);
 	td_labels_free(&w.labels);
@@ -460,5 +471,6 @@ void td_listing_free(struct td_listing *l)
 	td_buf_free(&l->names);
 	td_classes_free(&l->classes);
 	td_specs_free(&l->specs);
+	td_map_free(&l->groups);
 	*l = (struct td_listing){ 0 };
 }

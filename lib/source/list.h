@@ -2,6 +2,7 @@
  * What there is to convert: the items below the sources, with their classes. */
 #pragma once
 #include "bad.h"
+#include "base/map.h"
 #include "classes.h"
 #include "format.h"
 
@@ -19,6 +20,7 @@ struct td_item {
 	uint64_t bytes;	/* of the file */
 	uint32_t root;
 	uint32_t part;	/* number within the file */
+	uint32_t group; /* place in the listing's groups + 1; 0: that of its file */
 	int32_t class;	/* -1: none */
 	uint8_t format;
 	uint8_t flags;
@@ -56,11 +58,14 @@ struct td_listing {
 	size_t n_roots, roots_cap;
 	struct td_arrays arrays;
 	struct td_specs specs; /* that the extras of all items have */
+	struct td_map groups;  /* names of those that are not a file's -> uint32_t td_item.group */
+	bool sequences;        /* some items follow one another: frames, clips, windows */
 	struct td_classes classes; /* n is 0: records have no label */
 	uint32_t files;		   /* a checksum of the files' names, sizes and times */
 	uint64_t looked_at;	   /* files that were met, litter apart */
 	uint64_t found;		   /* items, good and bad, and what was left out */
 	uint64_t left_out;	   /* files that are no data, or that the table does not name */
+	uint64_t parts_left_out;   /* of files that hold several items */
 	char left_out_kinds[64];   /* ".txt .xml" */
 };
 
@@ -104,6 +109,8 @@ bool td_source_spec(const char *source, char **ret_path, const char **ret_spec);
 bool td_listing_add(struct td_listing *l, size_t root, const char *prefix, const char *name,
     const struct td_item *item) td_must_check;
 bool td_listing_root(struct td_listing *l, const char *folder, size_t skip, const char *spec) td_must_check;
+/* The number of a group for td_item.group. False without memory. */
+bool td_listing_group(struct td_listing *l, const char *name, uint32_t *ret) td_must_check;
 /* Divides files that hold several items; a file that cannot be read is bad. With
  * `own_labels` what a file says of its items becomes their class. */
 int td_listing_divide(struct td_listing *l, const struct td_list_options *options, bool own_labels,

@@ -9,6 +9,8 @@ void td_parts_free(struct td_parts *parts)
 	free(parts->data_path);
 	td_specs_free(&parts->specs);
 	td_buf_free(&parts->labels);
+	td_buf_free(&parts->groups);
+	free(parts->numbers);
 	*parts = (struct td_parts){ 0 };
 }
 

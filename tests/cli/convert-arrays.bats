@@ -138,6 +138,50 @@ PY
 	holds "$stderr" "no group of 2"
 }
 
+@test "tiles that overlap: a split needs groups or blocks" {
+	make_cubes
+	run_split 2 convert in -o out/p --tile 4x4:2 --split train=.5,val=.5
+	holds "$stderr" "--split needs --split-by group"
+	run_split 2 convert in -o out/p --tile 4x4:2 --split train=.5,val=.5 --split-by item
+	run_split 2 convert in -o out/p --tile 4x4:2 --split train=.5,val=.5 --split-by blocks:2x8
+	for wrong in cube blocks:x blocks:0x4 blocks:4x4x; do
+		run_split 2 convert in -o out/p --tile 2x2 --split-by $wrong
+	done
+	run_split 0 convert in -o out/p --tile 4x4:2 --split train=.5,val=.5 --split-by group
+	holds "$stderr" "2 groups"
+	# blocks of 6x6: of 10 lines and 12 samples rows 0, 2 and 6, columns 0, 2, 6 and 8
+	run_split 0 convert in -o out/p --tile 4x4:2 --split train=.5,val=.5 --split-by blocks:6x6 --overwrite
+	holds "$stderr" "a/c.hdr: 8 tiles left out, across the borders of blocks"
+	holds "$stderr" "the split is by group: 8 groups"
+	holds "$output" "40 found: 24 written, 0 bad, 16 others left out"
+	run_split 0 count out --by group --json
+	json '[(v["value"], v["records"]) for v in j["by"]["values"]] == [(f"{c}/c.hdr:{y}:{x}", 4 - 2 * y) for c in "ab" for y in (0, 1) for x in (0, 1)]'
+	run_split 0 count 'out/p-val*' --by group --json
+	json 'len(j["by"]["values"]) == 4'
+}
+
+@test "order: tiles are shuffled, kept in their order, or by item" {
+	make_cubes
+	places() { # of each shard: class, y and x of its records
+		for f in out/*-of-*; do
+			for i in $(seq 0 $(($(tundish count "$f") - 1))); do
+				tundish inspect "$f" --record "$i" --json | python3 -c 'import json, sys
+v = {f["name"]: f["values"][0] for f in json.load(sys.stdin)["features"]}
+print(v["label"], v["y"], v["x"])'
+			done
+			echo
+		done
+	}
+	run_split 0 convert in -o out/p --tile 5x6 --order keep --shards 2
+	same "$(places)" "$(printf '%s\n' '0 0 0' '0 0 6' '0 5 0' '0 5 6' '' '1 0 0' '1 0 6' '1 5 0' '1 5 6')"
+	run_split 0 convert in -o out/p --tile 5x6 --shards 2 --overwrite
+	[ "$(places | grep -c '^0')" = 4 ]
+	[ "$(places)" != "$(places | sort)" ]
+	run_split 0 convert in -o out/p --tile 5x6 --split train=.75,val=.25 --split-by item --overwrite
+	[[ $stderr != *"by group"* ]]
+	holds "$output" "train        6"
+}
+
 @test "cubes and pictures mix, without metadata for TFDS" {
 	make_cubes
 	cp -r "$DATA/photos/cat" in/

@@ -168,6 +168,26 @@ PY
 	same "$(payloads out/p-*)" "$(payloads "$CASES"/53-*/all.tfrecord)"
 }
 
+@test "53: --group-by: no group is in two splits" {
+	for more in "" --shuffle; do
+		for threads in 1 3 8; do
+			run_split 0 shard "$CASES"/53-*/all.tfrecord -o out/p --split train=.8,val=.2 --group-by group \
+				-j $threads --overwrite $more
+			holds "$stderr" "the split is by group: 8 groups"
+			[ -e "want$more" ] || cp -r out "want$more"
+			same "$(digest out)" "$(digest "want$more")"
+		done
+		run_split 0 count 'out/p-val*' --by group
+		same "$output" "$(grep -v '^ *0' <<<"$output")"
+		run_split 0 count 'out/p-train*' --by group --json
+		json 'len(j["by"]["values"]) == 6 and all(v["records"] == 5 for v in j["by"]["values"])'
+		run_split 0 count 'out/p-val*' --by group --json
+		json 'len(j["by"]["values"]) == 2 and j["records"] == 10'
+	done
+	run_split 2 shard "$CASES"/53-*/all.tfrecord -o out2/p --group-by nothing
+	holds "$stderr" "no record has a feature nothing"
+}
+
 @test "usage errors leave nothing behind" {
 	records a.tfrecord 0 2
 	cd "$T" && mkdir x && cd x

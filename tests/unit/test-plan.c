@@ -161,6 +161,63 @@ static void groups(void **state)
 	assert_string_equal(e.text, "split b would get no group of 8");
 }
 
+/* Without shuffle each group stands in one shard, its items together and in order. */
+static void groups_together(void **state)
+{
+	(void)state;
+	static uint32_t groups[600];
+	static int32_t classes[600];
+	for (uint64_t seed = 0; seed < 40; seed++) {
+		struct td_rng rng;
+		td_rng_at(&rng, seed, 0, 0, TD_RNG_SAMPLE);
+		uint32_t n_groups = 0;
+		for (size_t i = 0; i < 600; n_groups++)
+			for (uint64_t k = 1 + td_rng_below(&rng, 20); i < 600 && k > 0; i++, k--) {
+				groups[i] = n_groups;
+				classes[i] = (int32_t)(n_groups % 3);
+			}
+		const struct td_plan_options o = { .n = 600, .groups = groups, .n_groups = n_groups,
+			.classes = seed % 2 ? classes : NULL, .stratify = seed % 2, .shards = "4",
+			.split = seed % 4 < 2 ? NULL : "a=.8,b=.2", .seed = seed };
+		struct td_plan p;
+		int64_t shard_of[600], least = 600, most = 0;
+		memset(shard_of, -1, sizeof shard_of);
+		assert_int_equal(td_plan_make(&p, &o, NULL), 0);
+		check_permutation(&p);
+		for (size_t i = 0; i < p.n_shards; i++) {
+			least = TD_MIN(least, (int64_t)p.shards[i].n);
+			most = TD_MAX(most, (int64_t)p.shards[i].n);
+			for (uint64_t k = 0; k < p.shards[i].n; k++) {
+				uint32_t item = p.order[p.shards[i].first + k];
+				if (shard_of[groups[item]] < 0)
+					assert_true(item == 0 || groups[item - 1] != groups[item]);
+				else
+					assert_int_equal(p.order[p.shards[i].first + k - 1], item - 1);
+				assert_true(shard_of[groups[item]] < 0 || shard_of[groups[item]] == (int64_t)i);
+				shard_of[groups[item]] = (int64_t)i;
+			}
+		}
+		if (seed % 4 < 1)
+			assert_true(most - least <= 40);
+		td_plan_free(&p);
+	}
+}
+
+static void split_by_item(void **state)
+{
+	(void)state;
+	static uint32_t groups[40];
+	for (uint32_t i = 0; i < 40; i++)
+		groups[i] = i / 20;
+	const struct td_plan_options o = { .n = 40, .groups = groups, .n_groups = 2, .split_items = true,
+		.split = "a=.75,b=.25", .shards = "1" };
+	struct td_plan p;
+	assert_int_equal(td_plan_make(&p, &o, NULL), 0);
+	check_permutation(&p);
+	assert_int_equal(p.splits[0].n, 30);
+	td_plan_free(&p);
+}
+
 static void sizes(void **state)
 {
 	(void)state;
@@ -223,6 +280,8 @@ int main(void)
 		cmocka_unit_test(totals),
 		cmocka_unit_test(orders),
 		cmocka_unit_test(groups),
+		cmocka_unit_test(groups_together),
+		cmocka_unit_test(split_by_item),
 		cmocka_unit_test(sizes),
 		cmocka_unit_test(words),
 	};
