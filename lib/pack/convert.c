@@ -165,15 +165,24 @@ static bool array_features(struct convert *c)
 	return p->features[p->n_features - 1].json && td_pack_feature(p, "dtype", TD_FEATURE_TEXT, 1);
 }
 
+static bool has_feature(const struct td_pack *p, const char *key)
+{
+	for (size_t i = 0; i < p->n_features; i++)
+		if (strcmp(p->features[i].key, key) == 0)
+			return true;
+	return false;
+}
+
 static bool extra_features(struct convert *c)
 {
 	const struct td_specs *specs = &c->list.specs;
 	bool ok = true;
-	for (size_t i = 0; ok && i < specs->n; i++)
-		ok = td_pack_feature(&c->p, specs->list[i].key,
-		    specs->list[i].kind == TUNDISH_INT64 ? TD_FEATURE_INT :
-		    specs->list[i].kind == TUNDISH_FLOAT ? TD_FEATURE_FLOAT : TD_FEATURE_TEXT,
-		    specs->list[i].length);
+	for (size_t i = 0; ok && i < specs->n; i++) {
+		const struct td_spec *spec = &specs->list[i];
+		ok = has_feature(&c->p, spec->key) || td_pack_feature(&c->p, spec->key,
+		    spec->kind == TUNDISH_INT64 ? TD_FEATURE_INT :
+		    spec->kind == TUNDISH_FLOAT ? TD_FEATURE_FLOAT : TD_FEATURE_TEXT, spec->length);
+	}
 	return ok;
 }
 
@@ -246,7 +255,23 @@ static struct fields *start_fields(struct hand *h)
 	return &h->fields;
 }
 
-/* The features that pictures and arrays have alike. */
+static bool has_field(const struct fields *f, const char *key)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (strcmp(f->list[i].key, key) == 0)
+			return true;
+	return false;
+}
+
+/* An extra feature may say the file's name in place of ours, but only as a name. */
+static bool is_other_filename(const struct td_key_names *k, const struct td_field *extra)
+{
+	return k->filename && strcmp(extra->key, k->filename) == 0 &&
+	    (extra->kind != TUNDISH_BYTES || extra->n != 1);
+}
+
+/* The features that pictures and arrays have alike. What the item is goes before extra
+ * features of the same name, but for the name itself. */
 static int finish_record(struct convert *c, const struct td_item *item, struct hand *h, struct td_buf *frames,
     struct tundish_error *e)
 {
@@ -257,15 +282,17 @@ static int finish_record(struct convert *c, const struct td_item *item, struct h
 	const struct td_bytes class_name = bytes_of(class ? class->name : "");
 	struct td_bytes group = { NULL, 0 };
 	const int64_t label = class ? class->label : -1;
-	for (size_t i = 0; i < h->loaded.extras.n; i++) {
-		const struct td_field extra = td_extra_field(&h->loaded.extras, i);
-		add_field(f, &extra);
-	}
 	group.data = td_pack_group_name(&c->list, item, &group.len);
 	add_bytes(f, group.data ? "group" : NULL, &group);
-	add_bytes(f, k->filename, &name);
 	add_int(f, class ? k->label : NULL, &label);
 	add_bytes(f, class && !c->p.classes.numbers ? k->text : NULL, &class_name);
+	for (size_t i = 0; i < h->loaded.extras.n; i++) {
+		const struct td_field extra = td_extra_field(&h->loaded.extras, i);
+		if (!has_field(f, extra.key) && !is_other_filename(k, &extra))
+			add_field(f, &extra);
+	}
+	if (k->filename && !has_field(f, k->filename))
+		add_bytes(f, k->filename, &name);
 	return add_frame(frames, f, c->p.o->max_record_bytes, e);
 }
 
@@ -310,10 +337,7 @@ static int make(void *ctx, uint32_t number, unsigned worker, struct td_buf *fram
 	struct convert *c = ctx;
 	struct hand *h = &c->hands[worker];
 	const struct td_item *item = &c->list.items[number];
-	struct td_file file;
-	if (!td_item_file(&file, &h->path, &c->list, item))
-		return td_err_memory(e);
-	int rc = td_format_load(&h->loaded, item->format, &file, item->part, &c->cut, e);
+	int rc = td_item_load(&h->loaded, &h->path, &c->list, item, &c->cut, e);
 	if (rc < 0)
 		return rc;
 	return h->loaded.array ? make_array(c, item, h, frames, e) : make_picture(c, item, h, frames, e);

@@ -30,6 +30,9 @@ int32_t td_classes_find(const struct td_classes *c, const char *name, size_t len
 /* The index of a name, which is added where it is new; for a fixed list -1 then.
  * -2 without memory. */
 int32_t td_classes_add(struct td_classes *c, const char *name, size_t len);
+/* The same for a label that may be the number that records are to hold: with a fixed list
+ * then the class which gets it. */
+int32_t td_classes_label(struct td_classes *c, const char *name, size_t len, int64_t offset);
 /* Drops classes without items and puts the rest in order (names bytewise, numbers by
  * value), unless the list is fixed; sets the labels, `offset` added to indexes. map[old]
  * becomes the new index or -1. Indexes found before are void. */

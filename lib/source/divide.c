@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "list.h"
@@ -18,6 +19,7 @@ struct divide {
 	bool own_labels;
 	struct td_map data_files; /* that belong to another: no items and not left out */
 	struct td_buf path;
+	struct td_spill spill;
 };
 
 static int add_item(struct divide *d, const struct td_item *item)
@@ -107,11 +109,14 @@ static int divide_file(struct divide *d, const struct td_item *item)
 	struct tundish_error why = { 0 };
 	if (!td_item_file(&file, &d->path, d->l, item))
 		return td_err_memory(d->e);
-	int rc = td_format_parts(&parts, item->format, &file, d->o->cut, d->o->listener, &why);
+	const char *path = file.path;
+	int rc = item->member ? td_member_spill(&d->spill, &file, d->l, item, d->o->cut->max_bytes, &why) : 0;
+	if (rc == 0)
+		rc = td_format_parts(&parts, item->format, &file, d->o->cut, d->o->listener, &why);
 	if (rc == TUNDISH_E_MEMORY || rc == TUNDISH_E_MODULE)
 		return td_err(d->e, rc, "%s", why.text);
 	if (rc < 0)
-		return td_bad_item(d->bad, rc, TD_PLACE(file.path), td_item_name(d->l, item), why.text, d->e);
+		return td_bad_item(d->bad, rc, TD_PLACE(path), td_item_name(d->l, item), why.text, d->e);
 	if (!parts.pictures)
 		note_shape(&d->l->arrays, &parts);
 	rc = add_parts(d, item, &parts);
@@ -186,5 +191,6 @@ int td_listing_divide(struct td_listing *l, const struct td_list_options *o, boo
 	free(d.items);
 	td_map_free(&d.data_files);
 	td_buf_free(&d.path);
+	td_spill_free(&d.spill);
 	return rc;
 }

@@ -109,6 +109,15 @@ bool td_specs_add(struct td_specs *s, const char *key, int kind, int64_t length)
 	return true;
 }
 
+bool td_specs_of(struct td_specs *s, const struct td_extras *x)
+{
+	bool ok = true;
+	for (size_t i = 0; ok && i < x->n; i++)
+		ok = td_specs_add(s, (const char *)x->data.data + x->list[i].key, x->list[i].kind,
+		    (int64_t)x->list[i].n);
+	return ok;
+}
+
 static const struct td_spec *find(const struct td_specs *s, const struct td_spec *like)
 {
 	for (size_t i = 0; i < s->n; i++)

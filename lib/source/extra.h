@@ -35,6 +35,8 @@ struct td_specs {
 	bool met; /* by td_specs_meet(): an empty list means that nothing is common */
 };
 bool td_specs_add(struct td_specs *s, const char *key, int kind, int64_t length) td_must_check;
+/* What one item's extras are. */
+bool td_specs_of(struct td_specs *s, const struct td_extras *x) td_must_check;
 /* Leaves in `all` what both have, the shorter list's memory is freed. */
 void td_specs_meet(struct td_specs *all, struct td_specs *more);
 void td_specs_free(struct td_specs *s);

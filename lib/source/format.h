@@ -79,7 +79,16 @@ struct td_loaded {
 	void *opened;
 	char *opened_path;
 	void (*close)(void *opened);
+	/* and a member of an archive that a format had to open */
+	struct td_spill {
+		int fd; /* valid where member is not 0 */
+		uint32_t member;
+		char path[32];
+	} spill;
 };
+/* Forgets the file that was read last. */
+void td_loaded_close(struct td_loaded *s);
+void td_spill_free(struct td_spill *s);
 void td_loaded_free(struct td_loaded *s);
 
 struct td_format {

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "archive.h"
 #include "assign.h"
 #include "base/crc32c.h"
 #include "base/err.h"
@@ -34,6 +35,17 @@ bool td_item_file(struct td_file *ret, struct td_buf *out, const struct td_listi
 		return false;
 	*ret = (struct td_file){ (const char *)out->data, l->roots[item->root].spec };
 	return true;
+}
+
+int td_item_load(struct td_loaded *out, struct td_buf *path, const struct td_listing *l,
+    const struct td_item *item, const struct td_cut *cut, struct tundish_error *e)
+{
+	struct td_file file;
+	if (item->member)
+		return td_member_load(out, l, item, cut, e);
+	if (!td_item_file(&file, path, l, item))
+		return td_err_memory(e);
+	return td_format_load(out, item->format, &file, item->part, cut, e);
 }
 
 bool td_listing_root(struct td_listing *l, const char *folder, size_t skip, const char *spec)
@@ -74,8 +86,7 @@ bool td_listing_group(struct td_listing *l, const char *name, uint32_t *ret)
 	return true;
 }
 
-/* Counts a file that is left out. */
-static void leave_out(struct td_listing *l, const char *name)
+void td_listing_leave_out(struct td_listing *l, const char *name)
 {
 	const char *suffix = td_path_suffix(name);
 	char *kinds = l->left_out_kinds;
@@ -101,7 +112,7 @@ void td_listing_keep(struct td_listing *l, bool (*keep)(const struct td_item *it
 		if (keep(&l->items[i]))
 			l->items[n++] = l->items[i];
 		else
-			leave_out(l, td_item_name(l, &l->items[i]));
+			td_listing_leave_out(l, td_item_name(l, &l->items[i]));
 	}
 	l->n = n;
 }
@@ -116,7 +127,7 @@ struct lister {
 	uint64_t polled;
 };
 
-static bool is_litter(const char *base)
+bool td_is_litter(const char *base)
 {
 	return base[0] == '.' || strcmp(base, "Thumbs.db") == 0 || strcmp(base, "desktop.ini") == 0 ||
 	    strcmp(base, "__MACOSX") == 0;
@@ -130,6 +141,17 @@ static void note_file(struct td_listing *l, const char *name, uint64_t bytes, in
 	l->files = td_crc32c(l->files, &changed_ns, sizeof changed_ns);
 }
 
+/* Of a file whose name tells nothing. A table's row may name it. */
+static uint8_t unknown_flags(const struct lister *w)
+{
+	return TD_ITEM_PROBE | (w->labels.from == TD_LABELS_CSV ? TD_ITEM_NAMED : 0);
+}
+
+static int64_t changed_ns(const struct stat *st)
+{
+	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
 static int add_file(struct lister *w, const struct td_walk_entry *entry, struct tundish_error *e)
 {
 	int format = td_format_named(entry->name);
@@ -138,7 +160,7 @@ static int add_file(struct lister *w, const struct td_walk_entry *entry, struct 
 		.bytes = entry->bytes,
 		.class = -1,
 		.format = (uint8_t)TD_MAX(format, 0),
-		.flags = format >= 0 ? 0 : TD_ITEM_PROBE | (w->labels.from == TD_LABELS_CSV ? TD_ITEM_NAMED : 0),
+		.flags = format >= 0 ? 0 : unknown_flags(w),
 	};
 	return td_listing_add(w->l, w->l->n_roots - 1, w->prefix, entry->name, &item) ? 0 :
 	    td_err_memory(e);
@@ -154,7 +176,7 @@ static int pass_over(struct lister *w, const struct td_walk_entry *entry, const 
 {
 	td_notice(w->o->listener, "%s: %s, passed over", TD_ESC(entry->path), why);
 	w->l->looked_at++;
-	leave_out(w->l, entry->name);
+	td_listing_leave_out(w->l, entry->name);
 	return 0;
 }
 
@@ -163,7 +185,7 @@ static int visit(void *ctx, const struct td_walk_entry *entry, struct tundish_er
 	struct lister *w = ctx;
 	if (++w->polled % 256 == 0 && td_stopped(w->o->listener))
 		return td_err(e, TUNDISH_E_STOPPED, "stopped");
-	if (is_litter(td_path_base(entry->name)))
+	if (td_is_litter(td_path_base(entry->name)))
 		return 1;
 	switch (entry->what) {
 	case TD_WALK_FILE:
@@ -182,6 +204,23 @@ static int visit(void *ctx, const struct td_walk_entry *entry, struct tundish_er
 	default:
 		return bad_entry(w, entry, TUNDISH_E_IO, "folder cannot be read", e);
 	}
+}
+
+static int walk_archive(struct lister *w, const char *source, enum td_archive_kind kind, const struct stat *st,
+    struct tundish_error *e)
+{
+	struct td_listing *l = w->l;
+	char *prefix = w->o->n_sources == 1 ? strdup("") : td_path_join(td_path_base(source), "");
+	const struct td_archive_walk walk = { .l = l, .o = w->o, .bad = w->bad, .folders = &w->folders,
+		.prefix = prefix, .unknown = unknown_flags(w) };
+	int rc = prefix && td_listing_root(l, source, strlen(prefix), NULL) ? 0 : td_err_memory(e);
+	uint64_t looked_at = l->looked_at;
+	note_file(l, td_path_base(source), (uint64_t)st->st_size, changed_ns(st));
+	l->looked_at = looked_at;
+	if (rc == 0)
+		rc = td_archive_list(&walk, source, kind, e);
+	free(prefix);
+	return rc;
 }
 
 /* With more than one source, names begin with the source's own: they stay unique. */
@@ -233,8 +272,18 @@ static int add_source_file(struct lister *w, const char *source, const char *spe
 	bool ok = folder && (same || td_listing_root(l, folder, 0, spec)) &&
 	    td_listing_add(l, l->n_roots - 1, "", td_path_base(source), &item);
 	free(folder);
-	note_file(l, td_path_base(source), item.bytes, (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec);
+	note_file(l, td_path_base(source), item.bytes, changed_ns(st));
 	return ok ? 0 : td_err_memory(e);
+}
+
+static int walk_file(struct lister *w, const char *source, const struct stat *st, struct tundish_error *e)
+{
+	enum td_archive_kind kind;
+	int rc = td_archive_kind(&kind, source, e);
+	if (rc < 0)
+		return rc;
+	return kind == TD_ARCHIVE_TAR || kind == TD_ARCHIVE_ZIP ? walk_archive(w, source, kind, st, e) :
+	    add_source_file(w, source, NULL, st, e);
 }
 
 static int look_at_source(const char *source, struct tundish_error *e)
@@ -270,7 +319,7 @@ static int walk_source(struct lister *w, const char *source, struct tundish_erro
 	char *path = NULL;
 	const char *spec = NULL;
 	if (stat(source, &st) == 0)
-		return S_ISDIR(st.st_mode) ? walk_folder(w, source, e) : add_source_file(w, source, NULL, &st, e);
+		return S_ISDIR(st.st_mode) ? walk_folder(w, source, e) : walk_file(w, source, &st, e);
 	if (!td_source_spec(source, &path, &spec) || stat(path, &st) != 0) {
 		free(path);
 		return td_err_errno(e, ENOENT, "%s", TD_ESC(source));
@@ -321,6 +370,17 @@ static int take_unknown(void *ctx, void *job, uint64_t *ret_bytes, struct tundis
 	return j->n > 0;
 }
 
+static int64_t read_head(const struct td_listing *l, const struct td_item *item, const char *path, uint8_t *head)
+{
+	if (item->member)
+		return td_member_head(head, TD_HEAD_BYTES, l, item);
+	int fd = td_open_file(path, NULL, NULL);
+	int64_t n = fd < 0 ? -1 : td_read_at(fd, head, TD_HEAD_BYTES, 0, NULL);
+	if (fd >= 0)
+		close(fd);
+	return n;
+}
+
 static int probe_block(void *ctx, void *job, unsigned worker, struct tundish_error *e)
 {
 	(void)worker;
@@ -331,10 +391,7 @@ static int probe_block(void *ctx, void *job, unsigned worker, struct tundish_err
 		if (!td_item_path(&j->path, run->l, item))
 			return td_err_memory(e);
 		const char *path = (const char *)j->path.data;
-		int fd = td_open_file(path, NULL, NULL);
-		int64_t n = fd < 0 ? -1 : td_read_at(fd, j->head, sizeof j->head, 0, NULL);
-		if (fd >= 0)
-			close(fd);
+		int64_t n = read_head(run->l, item, path, j->head);
 		int format = n > 0 ? td_format_probe(path, j->head, (size_t)n) : -1;
 		if (format < 0 && item->flags & TD_ITEM_NAMED)
 			format = td_format_named(path);
@@ -427,6 +484,15 @@ static int divide_and_assign(struct lister *w, const struct td_csv *csv, struct 
 	return from == TD_LABELS_FOLDER ? td_assign_folders(w->l, &w->folders, w->o, w->bad, e) : 0;
 }
 
+/* Groups of members have features too, which are the set's where there is nothing else. */
+static void meet_groups(struct td_listing *l)
+{
+	if (l->n_grouped == l->n && !l->specs.met) {
+		l->specs = l->group_specs;
+		l->group_specs = (struct td_specs){ 0 };
+	}
+}
+
 int td_list(struct td_listing *ret, const struct td_list_options *options, struct td_bad *bad,
     struct tundish_error *e)
 {
@@ -442,6 +508,8 @@ int td_list(struct td_listing *ret, const struct td_list_options *options, struc
 		rc = nothing(&w, e);
 	if (rc == 0)
 		rc = divide_and_assign(&w, &csv, e);
+	if (rc == 0)
+		meet_groups(&l);
 	if (rc == 0 && l.n == 0)
 		rc = bad->count ? td_err(e, TUNDISH_E_EMPTY, "no good item (%" PRIu64 " bad)", bad->count) :
 		    nothing(&w, e);
@@ -472,5 +540,7 @@ void td_listing_free(struct td_listing *l)
 	td_classes_free(&l->classes);
 	td_specs_free(&l->specs);
 	td_map_free(&l->groups);
+	td_specs_free(&l->group_specs);
+	free(l->members);
 	*l = (struct td_listing){ 0 };
 }

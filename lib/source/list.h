@@ -22,6 +22,7 @@ struct td_item {
 	uint32_t part;	/* number within the file */
 	uint32_t group; /* place in the listing's groups + 1; 0: that of its file */
 	int32_t class;	/* -1: none */
+	uint32_t member;/* its number in the listing's, from 1; 0: a file of its own */
 	uint8_t format;
 	uint8_t flags;
 };
@@ -32,6 +33,16 @@ enum {
 	TD_ITEM_NAMED = 4, /* by the user: an item whatever it holds */
 	TD_ITEM_PART = 8,  /* one of several in its file */
 	TD_ITEM_LABELS = 16, /* its file says its class */
+};
+
+/* Where in its archive, which is the root's folder, a member lies. What stands behind the
+ * item's own belongs to it as long as `more` is said. */
+struct td_member {
+	uint64_t at;	/* of its bytes where they lie there as they are, else of its header */
+	uint64_t bytes;
+	uint64_t name;	/* of a companion: what stands behind the key, in the listing's names */
+	uint8_t role;	/* enum td_role */
+	bool plain, more;
 };
 
 struct td_root {
@@ -56,10 +67,14 @@ struct td_listing {
 	struct td_buf names;
 	struct td_root *roots;
 	size_t n_roots, roots_cap;
+	struct td_member *members;
+	size_t n_members, members_cap;
 	struct td_arrays arrays;
 	struct td_specs specs; /* that the extras of all items have */
 	struct td_map groups;  /* names of those that are not a file's -> uint32_t td_item.group */
 	bool sequences;        /* some items follow one another: frames, clips, windows */
+	struct td_specs group_specs; /* that all groups of members have */
+	size_t n_grouped;
 	struct td_classes classes; /* n is 0: records have no label */
 	uint32_t files;		   /* a checksum of the files' names, sizes and times */
 	uint64_t looked_at;	   /* files that were met, litter apart */
@@ -105,12 +120,21 @@ bool td_item_file(struct td_file *ret, struct td_buf *out, const struct td_listi
  * in *ret_path, to be freed, and what stands behind it in *ret_spec. */
 bool td_source_spec(const char *source, char **ret_path, const char **ret_spec);
 
+/* Reads an item, whether it is a file or a member of an archive; `path` is scratch. As
+ * td_format_load(). */
+int td_item_load(struct td_loaded *out, struct td_buf *path, const struct td_listing *l,
+    const struct td_item *item, const struct td_cut *cut, struct tundish_error *e);
+
 /* For the files of this room: more names and items. False without memory. */
 bool td_listing_add(struct td_listing *l, size_t root, const char *prefix, const char *name,
     const struct td_item *item) td_must_check;
 bool td_listing_root(struct td_listing *l, const char *folder, size_t skip, const char *spec) td_must_check;
 /* The number of a group for td_item.group. False without memory. */
 bool td_listing_group(struct td_listing *l, const char *name, uint32_t *ret) td_must_check;
+/* What folders of pictures have lying about, by its base name. */
+bool td_is_litter(const char *base);
+/* Counts a file that is left out. */
+void td_listing_leave_out(struct td_listing *l, const char *name);
 /* Divides files that hold several items; a file that cannot be read is bad. With
  * `own_labels` what a file says of its items becomes their class. */
 int td_listing_divide(struct td_listing *l, const struct td_list_options *options, bool own_labels,

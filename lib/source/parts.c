@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Freeing what formats hand out. */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "format.h"
 
@@ -14,11 +15,26 @@ void td_parts_free(struct td_parts *parts)
 	*parts = (struct td_parts){ 0 };
 }
 
-void td_loaded_free(struct td_loaded *s)
+void td_loaded_close(struct td_loaded *s)
 {
 	if (s->opened)
 		s->close(s->opened);
 	free(s->opened_path);
+	s->opened = NULL;
+	s->opened_path = NULL;
+}
+
+void td_spill_free(struct td_spill *s)
+{
+	if (s->member)
+		close(s->fd);
+	*s = (struct td_spill){ 0 };
+}
+
+void td_loaded_free(struct td_loaded *s)
+{
+	td_loaded_close(s);
+	td_spill_free(&s->spill);
 	td_buf_free(&s->data);
 	td_buf_free(&s->scratch);
 	td_extras_free(&s->extras);

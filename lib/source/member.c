@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Reading what a member of an archive holds, by its place. */
+#include "member.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/infile.h"
+#include "group.h"
+#include "picture.h"
+
+/* Where it is packed, or holes are left out: through the module. */
+static int unpack(struct td_buf *out, int fd, const struct td_member *m, uint64_t max_bytes, bool part,
+    struct tundish_error *e)
+{
+	const struct td_archiver *a = td_archiver(e);
+	void *archive;
+	struct td_entry entry;
+	if (!a)
+		return TUNDISH_E_MODULE;
+	int rc = a->open(&archive, fd, m->at, TD_ARCHIVE_MEMBER, e);
+	if (rc < 0)
+		return rc;
+	rc = a->next(archive, &entry, e);
+	if (rc == 0)
+		rc = td_err(e, TUNDISH_E_CORRUPT, "its header is gone");
+	if (rc > 0)
+		rc = a->read(archive, out, max_bytes, part, e);
+	a->close(archive);
+	return rc;
+}
+
+int td_member_read(struct td_buf *out, int fd, const struct td_member *m, uint64_t max_bytes,
+    struct tundish_error *e)
+{
+	out->len = 0;
+	if (m->bytes > max_bytes)
+		return td_err(e, TUNDISH_E_LIMIT, "%" PRIu64 " bytes, more than %" PRIu64, m->bytes, max_bytes);
+	if (!m->plain)
+		return unpack(out, fd, m, max_bytes, false, e);
+	if (!td_buf_fit(out, (size_t)m->bytes + 1))
+		return td_err_memory(e);
+	int64_t n = td_read_at(fd, out->data, (size_t)m->bytes, m->at, e);
+	if (n < 0)
+		return (int)n;
+	if ((uint64_t)n < m->bytes)
+		return td_err(e, TUNDISH_E_TRUNCATED, "the archive shrank while it was read");
+	out->len = (size_t)n;
+	return 0;
+}
+
+static int open_archive(const struct td_listing *l, const struct td_item *item, struct tundish_error *e)
+{
+	return td_open_file(l->roots[item->root].folder, NULL, e);
+}
+
+int64_t td_member_head(void *out, size_t bytes, const struct td_listing *l, const struct td_item *item)
+{
+	const struct td_member *m = &l->members[item->member - 1];
+	struct td_buf some = { 0 };
+	int fd = open_archive(l, item, NULL);
+	int64_t n = fd;
+	if (fd >= 0 && m->plain) {
+		n = td_read_at(fd, out, (size_t)TD_MIN(m->bytes, (uint64_t)bytes), m->at, NULL);
+	} else if (fd >= 0) {
+		n = unpack(&some, fd, m, bytes, true, NULL);
+		if (n == 0)
+			memcpy(out, some.data, some.len);
+		n = n < 0 ? n : (int64_t)some.len;
+	}
+	if (fd >= 0)
+		close(fd);
+	td_buf_free(&some);
+	return n;
+}
+
+/* ---- a file for formats that open one ---- */
+
+static int temporary(struct tundish_error *e)
+{
+	const char *folder = getenv("TMPDIR");
+	int fd = open(folder && *folder ? folder : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	return fd >= 0 ? fd : td_err_errno(e, errno, "a temporary file");
+}
+
+static int fill_spill(int to, int from, const struct td_member *m, uint64_t max_bytes, struct tundish_error *e)
+{
+	struct td_buf all = { 0 };
+	int rc = td_member_read(&all, from, m, max_bytes, e);
+	for (size_t done = 0; rc == 0 && done < all.len;) {
+		ssize_t n = write(to, all.data + done, all.len - done);
+		if (n < 0 && errno != EINTR)
+			rc = td_err_errno(e, errno, "a temporary file");
+		done += n > 0 ? (size_t)n : 0;
+	}
+	td_buf_free(&all);
+	return rc;
+}
+
+int td_member_spill(struct td_spill *s, struct td_file *ret, const struct td_listing *l,
+    const struct td_item *item, uint64_t max_bytes, struct tundish_error *e)
+{
+	int rc = 0;
+	if (s->member != item->member) {
+		td_spill_free(s);
+		int from = open_archive(l, item, e), to = from < 0 ? from : temporary(e);
+		rc = to < 0 ? to : fill_spill(to, from, &l->members[item->member - 1], max_bytes, e);
+		if (from >= 0)
+			close(from);
+		if (rc == 0)
+			*s = (struct td_spill){ .fd = to, .member = item->member };
+		else if (to >= 0)
+			close(to);
+	}
+	snprintf(s->path, sizeof s->path, "/proc/self/fd/%d", s->fd);
+	*ret = (struct td_file){ .path = s->path };
+	return rc;
+}
+
+/* ---- items ---- */
+
+/* What stands behind the item's own member. */
+static int load_companions(struct td_loaded *out, const struct td_listing *l, int fd, const struct td_member *m,
+    struct tundish_error *e)
+{
+	int rc = 0;
+	while (rc == 0 && m->more) {
+		m++;
+		rc = td_member_read(&out->scratch, fd, m, m->role == TD_ROLE_BYTES ? UINT32_MAX : TD_COMPANION_MAX, e);
+		if (rc == 0)
+			rc = td_group_extras(&out->extras, m->role, (const char *)l->names.data + m->name,
+			    out->scratch.data, out->scratch.len, e);
+	}
+	return rc;
+}
+
+int td_member_load(struct td_loaded *out, const struct td_listing *l, const struct td_item *item,
+    const struct td_cut *cut, struct tundish_error *e)
+{
+	const struct td_member *m = &l->members[item->member - 1];
+	struct td_file file;
+	int rc = 0;
+	if (td_formats[item->format] != &td_format_picture) {
+		if (out->spill.member != item->member)
+			td_loaded_close(out);
+		rc = td_member_spill(&out->spill, &file, l, item, cut->max_bytes, e);
+		if (rc == 0)
+			rc = td_format_load(out, item->format, &file, item->part, cut, e);
+		if (rc < 0 || !m->more)
+			return rc;
+	}
+	int fd = open_archive(l, item, e);
+	if (fd < 0)
+		return fd;
+	if (td_formats[item->format] == &td_format_picture) {
+		td_extras_reset(&out->extras);
+		out->array = false;
+		rc = td_member_read(&out->data, fd, m, cut->max_bytes, e);
+		if (rc == 0 && out->data.len == 0)
+			rc = td_err(e, TUNDISH_E_CORRUPT, "empty file");
+	}
+	if (rc == 0)
+		rc = load_companions(out, l, fd, m, e);
+	close(fd);
+	return rc;
+}
