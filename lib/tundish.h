@@ -562,7 +562,8 @@ struct tundish_flow_options {
 	int flow_epochs;     /* batches may hold the end of an epoch and the start of the next; 0 */
 	unsigned rank, world;/* this process's share of the order, of how many; 0 of 1 */
 	int uneven;	     /* enum tundish_uneven; ERROR */
-	const char *start;   /* go on where a cursor says; NULL: at the start */
+	const char *start;   /* go on where a cursor says; NULL: at the start. Streams are read up
+				to there, and the index of batches counts from it */
 	/* What becomes of it: */
 	const char *image_key, *label_key; /* NULL: found by the usual names */
 	const char *ops;     /* "random_resized_crop:224 hflip normalize"; NULL: decode */

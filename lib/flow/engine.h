@@ -53,6 +53,7 @@ struct td_slot {
 	unsigned rows;	      /* positions it is to hold */
 	unsigned given, left; /* handed out; and of these not finished */
 	bool closed, lent;
+	uint64_t after_epoch, after_position; /* of a stream: where the next batch begins */
 	struct td_note *notes;/* by row */
 	struct td_held held;  /* what a reader of streams said while it filled this batch */
 	struct td_column *columns;
@@ -66,21 +67,38 @@ struct td_hand {
 	unsigned replaced;
 };
 
-/* A record of a stream that was looked at before the start. */
+/* A record of a stream that is kept: one that was looked at before the start, or that
+ * waits in the shuffle buffer. */
 #define TD_PEEKS 16
 struct td_peek {
 	struct td_buf data;
 	struct td_spot spot;
 };
 
+/* One of the files that are read in turn, with the record that comes next of it. */
+struct td_turn {
+	struct tundish_reader *reader;
+	size_t file;
+	struct tundish_record next;
+};
+
 /* Where the reading of a set stands that can only be read in order. */
 struct td_stream {
 	int compression;
 	uint64_t max_record_bytes;
-	struct tundish_reader *reader;
-	size_t file;
-	uint64_t seen;	   /* records of this epoch, skipped ones too */
-	uint64_t epoch, position;
+	struct td_order_spec spec; /* shards, cycle and length, and a shuffle buffer's size */
+	int uneven;
+	struct td_turn *turns;
+	unsigned n_turns, turn;	   /* open, and whose turn it is */
+	uint64_t taken;		   /* records of it in this turn */
+	size_t next_file;	   /* place in the order of the files */
+	bool opened;		   /* the files of this epoch */
+	uint64_t seen;		   /* records of this epoch, skipped ones too */
+	struct td_peek *shuffle;   /* a ring of spec.size */
+	uint64_t n_shuffle, head, drawn, shuffle_bytes;
+	uint64_t epoch, position;  /* of the record that comes next, of all ranks */
+	uint64_t start;		   /* before it nothing is handed out */
+	uint64_t out_epoch, out_position; /* behind the last batch handed out */
 	struct td_slot *slot; /* that is being filled */
 	struct td_held early; /* what the reader said before the start */
 	struct td_peek peeked[TD_PEEKS];

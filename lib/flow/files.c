@@ -28,13 +28,13 @@ struct td_files {
 };
 
 /* A quarter of what the process may open, so that others find room. */
-static size_t most_open(size_t n)
+size_t td_files_most(void)
 {
 	struct rlimit limit;
 	size_t most = 256;
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / 4 < most)
 		most = limit.rlim_cur / 4;
-	return TD_MIN(TD_MAX(most, (size_t)1), n);
+	return TD_MAX(most, (size_t)1);
 }
 
 int td_files_new(struct td_files **ret, char *const *paths, size_t n, struct tundish_error *e)
@@ -48,7 +48,7 @@ int td_files_new(struct td_files **ret, char *const *paths, size_t n, struct tun
 	}
 	for (size_t i = 0; i < n; i++)
 		files[i].fd = -1;
-	*f = (struct td_files){ .paths = paths, .n = n, .files = files, .most = most_open(n) };
+	*f = (struct td_files){ .paths = paths, .n = n, .files = files, .most = TD_MIN(td_files_most(), n) };
 	pthread_mutex_init(&f->lock, NULL);
 	pthread_cond_init(&f->freed, NULL);
 	*ret = f;

@@ -6,6 +6,9 @@
 
 struct td_files;
 
+/* So many files may be open at once. */
+size_t td_files_most(void);
+
 /* For n files with these paths, which stay the caller's. */
 int td_files_new(struct td_files **ret, char *const *paths, size_t n, struct tundish_error *e);
 /* The descriptor of a file, opened where it is not; held until td_files_put(). Waits

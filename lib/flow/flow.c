@@ -56,28 +56,43 @@ static int check_options(const struct tundish_flow_options *o, struct tundish_er
 	return 0;
 }
 
-/* What cannot be done with records that come one after the other. */
+static const char one_by_one[] = "records that can be found by position, not compressed files or a "
+    "stream; \"tundish shard\" makes such a set";
+
+/* What cannot be done in any order of records that come one after the other. */
+static int check_stream_order(const struct tundish_flow *f, const struct tundish_flow_options *o,
+    const struct td_order_spec *spec, bool pipe, struct tundish_error *e)
+{
+	if ((spec->kind != TD_ORDER_OFF && spec->kind != TD_ORDER_BUFFER) || spec->group)
+		return td_err(e, TUNDISH_E_USAGE, "shuffle %s needs %s; buffer:N does without",
+		    TD_ESC(o->shuffle), one_by_one);
+	if (o->sampler || o->n_mix)
+		return td_err(e, TUNDISH_E_USAGE, "a sampler or a mix needs %s", one_by_one);
+	if (pipe && spec->shards)
+		return td_err(e, TUNDISH_E_USAGE, "standard input has its place among the files: shards "
+		    "cannot be shuffled with it");
+	if ((o->skip || o->limit) && (spec->shards || spec->cycle > 1) && f->set.files.n > 1)
+		return td_err(e, TUNDISH_E_USAGE, "skip and limit in files that are read in turn need %s",
+		    one_by_one);
+	if (TD_MIN(spec->cycle, f->set.files.n) > td_files_most())
+		return td_err(e, TUNDISH_E_USAGE, "%" PRIu64 " files in turn are more than may be open, %zu",
+		    spec->cycle, td_files_most());
+	return 0;
+}
+
 static int check_stream(const struct tundish_flow *f, const struct tundish_flow_options *o,
     const struct td_order_spec *spec, struct tundish_error *e)
 {
 	bool pipe = false;
 	for (size_t i = 0; i < f->set.files.n; i++)
 		pipe |= strcmp(f->set.files.paths[i], "-") == 0;
-	if (!td_order_plain(spec))
-		return td_err(e, TUNDISH_E_USAGE, "another order than that of the files (%s) needs records "
-		    "that can be found by position, not compressed files or a stream; \"tundish shard\" "
-		    "makes such a set", o->shuffle ? o->shuffle : "interleaved");
-	if (o->sampler || o->n_mix)
-		return td_err(e, TUNDISH_E_USAGE, "a sampler or a mix needs records that can be found by "
-		    "position, not compressed files or a stream; \"tundish shard\" makes such a set");
-	if (o->flow_epochs)
-		return td_err(e, TUNDISH_E_USAGE, "batches cannot flow over the end of a stream");
-	if (o->world > 1)
-		return td_err(e, TUNDISH_E_USAGE, "ranks cannot share compressed files or a stream; "
-		    "\"tundish shard\" makes a set that they can");
-	if (o->start)
-		return td_err(e, TUNDISH_E_USAGE, "a start needs records that can be found by "
-		    "position, not compressed files or a stream");
+	int rc = check_stream_order(f, o, spec, pipe, e);
+	if (rc < 0)
+		return rc;
+	if (o->world > 1 && o->uneven != TUNDISH_UNEVEN_KEEP && o->uneven != TUNDISH_UNEVEN_DROP)
+		return td_err(e, TUNDISH_E_USAGE, "how many records compressed files or a stream have is not "
+		    "known before they are read, nor whether %u ranks get the same number of batches; "
+		    "uneven keep or drop says what to do", o->world);
 	if (pipe && o->epochs > 1)
 		return td_err(e, TUNDISH_E_USAGE, "a stream can be read for one epoch only");
 	return 0;
@@ -122,30 +137,59 @@ static uint64_t all_batches(const struct td_share *s, int last)
 }
 
 /* "SEED:EPOCH:POSITION", position being that of the order of all ranks. */
-static int read_start(struct tundish_flow *f, const char *text, struct tundish_error *e)
+static int parse_start(const struct tundish_flow *f, const char *text, uint64_t *ret_epoch,
+    uint64_t *ret_position, struct tundish_error *e)
 {
-	uint64_t seed, epoch, position, whole = f->share.world * f->share.batch;
+	uint64_t seed;
 	int used = 0;
-	if (sscanf(text, "%" SCNu64 ":%" SCNu64 ":%" SCNu64 "%n", &seed, &epoch, &position, &used) !=
-		3 || text[used])
+	if (sscanf(text, "%" SCNu64 ":%" SCNu64 ":%" SCNu64 "%n", &seed, ret_epoch, ret_position,
+		&used) != 3 || text[used])
 		return td_err(e, TUNDISH_E_USAGE, "start \"%s\" is no cursor", TD_ESC(text));
 	if (seed != f->recipe.seed)
 		return td_err(e, TUNDISH_E_USAGE, "start belongs to seed %" PRIu64 ", not %" PRIu64,
 		    seed, f->recipe.seed);
+	if (*ret_epoch > f->share.epochs)
+		return td_err(e, TUNDISH_E_USAGE, "start is behind the last epoch");
+	return 0;
+}
+
+static int no_batch_there(const struct tundish_flow *f, uint64_t position, struct tundish_error *e)
+{
+	return td_err(e, TUNDISH_E_USAGE, "start is at position %" PRIu64 ", where no batch of %" PRIu64
+	    " begins", position, f->share.world * f->share.batch);
+}
+
+static int read_start(struct tundish_flow *f, const char *text, struct tundish_error *e)
+{
+	uint64_t epoch, position, at;
+	int rc = parse_start(f, text, &epoch, &position, e);
+	if (rc < 0)
+		return rc;
 	uint64_t positions = f->share.flows ? f->share.positions : f->share.batches * f->share.batch;
-	uint64_t at;
 	if (td_mul_overflow(epoch, positions, &at) || td_add_overflow(at, position / f->share.world, &at))
 		return td_err(e, TUNDISH_E_USAGE, "start is behind the last epoch");
 	if (position % f->share.world || position / f->share.world >= positions ||
 	    at % f->share.batch)
-		return td_err(e, TUNDISH_E_USAGE,
-		    "start is at position %" PRIu64 ", where no batch of %" PRIu64 " begins", position,
-		    whole);
+		return no_batch_there(f, position, e);
 	/* the end of the last epoch is a place as well: nothing is left */
 	f->next_open = f->next_out = at / f->share.batch;
-	if (epoch > f->share.epochs || f->next_out > f->end)
+	if (f->next_out > f->end)
 		return td_err(e, TUNDISH_E_USAGE, "start is behind the last epoch");
 	return 0;
+}
+
+/* A stream is read up to there. */
+static int start_stream(struct tundish_flow *f, const char *text, struct tundish_error *e)
+{
+	uint64_t epoch, position;
+	int rc = parse_start(f, text, &epoch, &position, e);
+	if (rc == 0 && position % f->share.world)
+		rc = no_batch_there(f, position, e);
+	if (rc == 0 && epoch > 0 && f->share.epochs == 1 && position > 0)
+		rc = td_err(e, TUNDISH_E_USAGE, "start is behind the last epoch");
+	if (rc == 0)
+		td_stream_start(f, epoch, position);
+	return rc;
 }
 
 /* Where each file begins among the records that count. */
@@ -189,7 +233,6 @@ static int open_order(struct tundish_flow *f, const struct tundish_flow_options 
 	if (!first)
 		return td_err_memory(e);
 	spec->first = first;
-	spec->n_files = f->set.files.n;
 	rc = td_sampler_order(&f->sampler, spec, e);
 	free(first);
 	return rc;
@@ -199,10 +242,14 @@ static int plan_order(struct tundish_flow *f, const struct tundish_flow_options 
     const struct td_sampler_spec *sampler, struct td_order_spec *spec, struct tundish_error *e)
 {
 	f->end = UINT64_MAX;
+	spec->seed = o->seed;
+	spec->n_files = f->set.files.n;
+	f->stream.spec = *spec;
+	f->stream.spec.length = TD_MAX(spec->length, (uint64_t)1);
+	f->stream.uneven = o->uneven;
 	if (f->set.stream)
 		return check_stream(f, o, spec, e);
 	spec->records = f->set.records;
-	spec->seed = o->seed;
 	if (spec->kind == TD_ORDER_BUFFER && spec->size < spec->records / 10)
 		td_notice(&o->listener, "shuffle buffer:%" PRIu64 " is under a tenth of %" PRIu64
 		    " records: neighbours in the files stay close", spec->size, spec->records);
@@ -309,6 +356,8 @@ static int open_flow(struct tundish_flow *f, const struct tundish_flow_options *
 		rc = make_hands(f, e);
 	if (rc == 0)
 		rc = td_probe(f, &asked, e);
+	if (rc == 0 && f->set.stream && o->start)
+		rc = start_stream(f, o->start, e);
 	if (rc < 0)
 		return rc;
 	plan_memory(f, o);
@@ -513,6 +562,8 @@ TUNDISH_API int tundish_flow_next(struct tundish_flow *f, struct tundish_batch *
 		rc = tell_notes(f, s, &e);
 		if (rc < 0)
 			break;
+		f->stream.out_epoch = s->after_epoch;
+		f->stream.out_position = s->after_position;
 		unsigned count = close_up(f, s);
 		bool cut = f->last == TUNDISH_LAST_DROP && f->set.stream && s->given < s->rows;
 		if (count == 0 || cut) {
@@ -555,11 +606,11 @@ TUNDISH_API uint64_t tundish_flow_batches(const struct tundish_flow *f)
 
 TUNDISH_API const char *tundish_flow_cursor(struct tundish_flow *f)
 {
-	uint64_t epoch = 0, j = 0;
+	uint64_t epoch = f->stream.out_epoch, position = f->stream.out_position;
 	if (!f->set.stream)
-		j = td_share_at(&f->share, f->next_out, 0, &epoch);
+		position = td_share_at(&f->share, f->next_out, 0, &epoch) * f->share.world;
 	snprintf(f->cursor, sizeof f->cursor, "%" PRIu64 ":%" PRIu64 ":%" PRIu64, f->recipe.seed, epoch,
-	    j * f->share.world);
+	    position);
 	return f->cursor;
 }
 

@@ -153,11 +153,6 @@ int td_order_parse(struct td_order_spec *ret, const char *text, struct tundish_e
 	return 0;
 }
 
-bool td_order_plain(const struct td_order_spec *s)
-{
-	return s->kind == TD_ORDER_OFF && !s->shards && s->group == 0 && s->cycle <= 1;
-}
-
 int td_order_open(struct td_order **ret, const struct td_order_spec *spec, struct tundish_error *e)
 {
 	struct td_order *o = calloc(1, sizeof *o);
@@ -199,19 +194,33 @@ static uint64_t block_at(const struct td_order_spec *s, uint64_t epoch, uint64_t
 #define WHICH_FILES UINT64_MAX
 #define WHICH_GROUPS (UINT64_MAX - 1)
 
+size_t td_order_file(const struct td_order_spec *s, uint64_t epoch, size_t i)
+{
+	struct td_permutation files;
+	if (!s->shards)
+		return i;
+	td_permutation_init(&files, s->n_files, s->seed, epoch, WHICH_FILES);
+	return (size_t)td_permutation_at(&files, i);
+}
+
+uint64_t td_order_draw(const struct td_order_spec *s, uint64_t epoch, uint64_t i, uint64_t n)
+{
+	struct td_rng r;
+	td_rng_at(&r, s->seed, (uint32_t)epoch, i, TD_RNG_ORDER);
+	return td_rng_below(&r, n);
+}
+
 /* A file in the cycle, and what is left of it. */
 struct turn {
 	uint64_t next, end;
 };
 
 /* The next file of the epoch that has records. */
-static bool next_file(const struct td_order *o, const struct td_permutation *files, size_t *file,
-    struct turn *ret)
+static bool next_file(const struct td_order *o, uint64_t epoch, size_t *file, struct turn *ret)
 {
 	while (*file < o->spec.n_files) {
-		uint64_t i = *file;
+		size_t i = td_order_file(&o->spec, epoch, *file);
 		++*file;
-		i = o->spec.shards ? td_permutation_at(files, i) : i;
 		*ret = (struct turn){ o->first[i], o->first[i + 1] };
 		if (ret->next < ret->end)
 			return true;
@@ -226,17 +235,15 @@ static bool interleave(const struct td_order *o, uint64_t epoch, uint64_t *recor
 	const struct td_order_spec *s = &o->spec;
 	size_t n = (size_t)TD_MAX(TD_MIN(s->cycle, s->n_files), 1u), file = 0, open = 0;
 	struct turn *turns = calloc(n, sizeof *turns);
-	struct td_permutation files;
 	if (!turns)
 		return false;
-	td_permutation_init(&files, s->n_files, s->seed, epoch, WHICH_FILES);
-	while (open < n && next_file(o, &files, &file, &turns[open]))
+	while (open < n && next_file(o, epoch, &file, &turns[open]))
 		open++;
 	for (size_t at = 0; open > 0;) {
 		struct turn *t = &turns[at];
 		for (uint64_t k = 0; k < s->length && t->next < t->end; k++)
 			*records++ = t->next++;
-		if (t->next < t->end || next_file(o, &files, &file, t)) {
+		if (t->next < t->end || next_file(o, epoch, &file, t)) {
 			at++;
 		} else {
 			memmove(t, t + 1, (open - at - 1) * sizeof *t);
@@ -254,9 +261,7 @@ static void pass_buffer(const struct td_order_spec *s, uint64_t epoch, uint64_t 
 	/* the buffer itself lies in the part of `records` that is not yet given out */
 	uint64_t n = s->records;
 	for (uint64_t i = 0; i < n; i++) {
-		struct td_rng r;
-		td_rng_at(&r, s->seed, (uint32_t)epoch, i, TD_RNG_ORDER);
-		uint64_t j = i + td_rng_below(&r, TD_MIN(s->size, n - i)), t = records[j];
+		uint64_t j = i + td_order_draw(s, epoch, i, TD_MIN(s->size, n - i)), t = records[j];
 		records[j] = records[i];
 		records[i] = t;
 	}

@@ -31,8 +31,10 @@ struct td_order_spec {
 /* Reads "off", "full", "block:N", "buffer:N", "shards", "batch:N" or some of them with +
  * between, such as "shards+buffer:N+batch:N"; NULL means off. USAGE. */
 int td_order_parse(struct td_order_spec *ret, const char *text, struct tundish_error *e);
-/* Needs to find records by position: anything but the order of the files. */
-bool td_order_plain(const struct td_order_spec *spec);
+/* The file that comes as number i in an epoch. */
+size_t td_order_file(const struct td_order_spec *spec, uint64_t epoch, size_t i);
+/* Which of the `n` records in a shuffle buffer comes as number i of an epoch. */
+uint64_t td_order_draw(const struct td_order_spec *spec, uint64_t epoch, uint64_t i, uint64_t n);
 
 /* A keyed permutation of 0 .. n-1: a Feistel network over a * b >= n, walked until the
  * result is below n. Takes no memory. */

@@ -37,8 +37,38 @@ static void make_blank(const struct tundish_flow *f, const struct td_item *item)
 	item->slot->good[item->row] = 1;
 }
 
-/* Another record of this rank's share, drawn by position and attempt, in place of a bad
- * one; blank when sixteen are bad as well. */
+/* What may stand in for a bad record. */
+struct stand_in {
+	struct td_spot spot;
+	unsigned source;
+	const uint8_t *data;
+	uint64_t bytes;
+};
+
+/* Another record of this rank's share; of a stream, one of those at its start, which are
+ * kept. False when it cannot be read. */
+static bool draw_stand_in(struct tundish_flow *f, struct td_hand *hand, const struct td_item *item,
+    struct td_rng *rng, struct stand_in *ret)
+{
+	const struct td_stream *s = &f->stream;
+	struct td_pick pick;
+	if (f->set.stream) {
+		const struct td_peek *p = &s->peeked[td_rng_below(rng, TD_MAX(s->n_peeked, 1u))];
+		*ret = (struct stand_in){ p->spot, 0, p->data.data, p->data.len };
+		return s->n_peeked > 0;
+	}
+	uint64_t j = td_rng_below(rng, f->share.positions);
+	uint64_t position = td_share_global(&f->share, j) % f->share.records;
+	if (td_sampler_at(&f->sampler, item->epoch, position, &pick) < 0)
+		return false;
+	ret->spot = td_records_spot(&f->set, pick.record);
+	ret->source = pick.source;
+	return td_record_read(&hand->spare, &f->set, f->files, &ret->spot, &ret->data, &ret->bytes,
+		   NULL) == 0;
+}
+
+/* Another record, drawn by position and attempt, in place of a bad one; blank when sixteen
+ * are bad as well. */
 static void stand_in(struct tundish_flow *f, struct td_hand *hand, const struct td_item *item)
 {
 	struct td_rng rng;
@@ -46,25 +76,18 @@ static void stand_in(struct tundish_flow *f, struct td_hand *hand, const struct 
 	td_rng_at(&rng, f->recipe.seed, (uint32_t)item->epoch, item->position, TD_RNG_REPLACE);
 	hand->replaced++;
 	for (int attempt = 0; attempt < STAND_INS; attempt++) {
-		uint64_t j = td_rng_below(&rng, f->share.positions), bytes;
-		uint64_t position = td_share_global(&f->share, j) % f->share.records;
-		const uint8_t *data;
+		struct stand_in other;
 		bool differs;
-		struct td_pick pick;
-		if (td_sampler_at(&f->sampler, item->epoch, position, &pick) < 0)
-			break;
-		struct td_spot spot = td_records_spot(&f->set, pick.record);
-		if (td_record_read(&hand->spare, &f->set, f->files, &spot, &data, &bytes, NULL) < 0)
+		if (!draw_stand_in(f, hand, item, &rng, &other))
 			continue;
-		set_label(f, item, &spot);
-		int rc = td_recipe_make(&f->recipe, &hand->desk, data, bytes, TD_NO_RECORD, item->epoch,
-		    item->position, &room, &differs, NULL);
-		if (rc == 0) {
-			item->slot->good[item->row] = 1;
-			if (item->slot->sources)
-				item->slot->sources[item->row] = pick.source;
-			return;
-		}
+		set_label(f, item, &other.spot);
+		if (td_recipe_make(&f->recipe, &hand->desk, other.data, other.bytes, TD_NO_RECORD,
+			item->epoch, item->position, &room, &differs, NULL) < 0)
+			continue;
+		item->slot->good[item->row] = 1;
+		if (item->slot->sources)
+			item->slot->sources[item->row] = other.source;
+		return;
 	}
 	make_blank(f, item);
 }
@@ -135,6 +158,6 @@ void td_row_make(struct tundish_flow *f, struct td_hand *hand, struct td_item *i
 		return;
 	if (f->on_error == TUNDISH_BLANK)
 		make_blank(f, item);
-	else if (f->last == TUNDISH_LAST_DROP && !f->set.stream)
+	else if (f->last == TUNDISH_LAST_DROP)
 		stand_in(f, hand, item);
 }

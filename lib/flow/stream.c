@@ -2,6 +2,8 @@
  * Fetching where records can only be read one after the other: pipes, compressed files. */
 #include "stream.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -35,7 +37,9 @@ static int stop_search(void *data)
 	return stop;
 }
 
-static int open_reader(struct tundish_flow *f, struct tundish_error *e)
+/* ---- files in turn ---- */
+
+static int open_reader(struct tundish_flow *f, struct td_turn *t, struct tundish_error *e)
 {
 	struct td_stream *s = &f->stream;
 	struct tundish_reader_options options;
@@ -45,29 +49,108 @@ static int open_reader(struct tundish_flow *f, struct tundish_error *e)
 	options.on_error = f->on_error == TUNDISH_FAIL ? TUNDISH_FAIL : TUNDISH_SKIP;
 	options.listener = (struct tundish_listener){ .data = f, .fault = hold_fault,
 		.notice = hold_notice, .stop = stop_search };
-	return tundish_reader_open(&s->reader, f->set.files.paths[s->file], &options, e);
+	return tundish_reader_open(&t->reader, f->set.files.paths[t->file], &options, e);
+}
+
+static void close_turn(struct td_turn *t)
+{
+	tundish_reader_close(t->reader);
+	t->reader = NULL;
+}
+
+/* The next file of the epoch that has a record, into `t`: 1, 0 when there is none. */
+static int next_file(struct tundish_flow *f, struct td_turn *t, struct tundish_error *e)
+{
+	struct td_stream *s = &f->stream;
+	while (s->next_file < f->set.files.n) {
+		t->file = td_order_file(&s->spec, s->epoch, s->next_file++);
+		int rc = open_reader(f, t, e);
+		if (rc == 0)
+			rc = tundish_reader_next(t->reader, &t->next, e);
+		if (rc > 0)
+			return 1;
+		close_turn(t);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* The first files of an epoch. */
+static int open_turns(struct tundish_flow *f, struct tundish_error *e)
+{
+	struct td_stream *s = &f->stream;
+	size_t most = (size_t)TD_MAX(TD_MIN(s->spec.cycle, f->set.files.n), 1u);
+	int rc = 1;
+	if (!s->turns)
+		s->turns = calloc(most, sizeof *s->turns);
+	if (!s->turns)
+		return td_err_memory(e);
+	s->opened = true;
+	while (s->n_turns < most && (rc = next_file(f, &s->turns[s->n_turns], e)) > 0)
+		s->n_turns++;
+	return rc < 0 ? rc : 0;
+}
+
+/* Behind the record that was handed out last: reads the next one of its file, and ends the
+ * turn, or the file. */
+static int move_on(struct tundish_flow *f, struct tundish_error *e)
+{
+	struct td_stream *s = &f->stream;
+	struct td_turn *t = &s->turns[s->turn];
+	bool ends = s->taken >= s->spec.length;
+	int rc = tundish_reader_next(t->reader, &t->next, e);
+	if (rc == 0) {
+		close_turn(t);
+		rc = next_file(f, t, e);
+		ends = true;
+	}
+	if (rc < 0)
+		return rc;
+	if (rc == 0) {
+		memmove(t, t + 1, (s->n_turns - s->turn - 1) * sizeof *t);
+		s->n_turns--;
+	} else if (ends) {
+		s->turn++;
+	}
+	if (ends)
+		s->taken = 0;
+	s->turn = s->turn < s->n_turns ? s->turn : 0;
+	return 0;
 }
 
 /* The next record of all files that counts: 1, 0 at the end of the epoch, or an error. */
-static int read_record(struct tundish_flow *f, struct tundish_record *ret, struct tundish_error *e)
+static int read_record(struct tundish_flow *f, struct tundish_record *ret, struct td_spot *ret_spot,
+    struct tundish_error *e)
 {
 	struct td_stream *s = &f->stream;
-	while (s->file < f->set.files.n) {
+	for (;;) {
 		if (f->set.limit && s->seen >= f->set.skip + f->set.limit)
 			return 0;
-		int rc = s->reader ? 0 : open_reader(f, e);
-		if (rc == 0)
-			rc = tundish_reader_next(s->reader, ret, e);
+		int rc = !s->opened ? open_turns(f, e) : s->taken > 0 ? move_on(f, e) : 0;
 		if (rc < 0)
 			return rc;
-		if (rc == 0) {
-			tundish_reader_close(s->reader);
-			s->reader = NULL;
-			s->file++;
-		} else if (s->seen++ >= f->set.skip) {
-			return 1;
-		}
+		if (s->n_turns == 0)
+			return 0;
+		struct td_turn *t = &s->turns[s->turn];
+		s->taken++;
+		if (s->seen++ < f->set.skip)
+			continue;
+		*ret = t->next;
+		*ret_spot = (struct td_spot){ t->file, ret->number, { ret->offset, ret->bytes } };
+		return 1;
 	}
+}
+
+/* Copies a record; what its buffer grows by is in the ledger. */
+static int keep_record(struct tundish_flow *f, struct td_peek *p, const struct tundish_record *r,
+    const struct td_spot *spot, struct tundish_error *e)
+{
+	size_t before = p->data.cap;
+	p->spot = *spot;
+	if (!td_buf_fit(&p->data, r->bytes) || !td_buf_add(&p->data, r->data, r->bytes))
+		return td_err_memory(e);
+	td_ledger_take(&f->ledger, p->data.cap - before);
 	return 0;
 }
 
@@ -75,20 +158,19 @@ int td_stream_peek(struct tundish_flow *f, const uint8_t **ret_data, uint64_t *r
     struct td_spot *ret_spot, struct tundish_error *e)
 {
 	struct td_stream *s = &f->stream;
+	struct td_peek *p = &s->peeked[s->n_peeked];
 	struct tundish_record r;
 	if (s->n_peeked == TD_PEEKS)
 		return 0;
-	int rc = read_record(f, &r, e);
+	int rc = read_record(f, &r, ret_spot, e);
 	if (rc <= 0)
 		return rc;
-	struct td_peek *p = &s->peeked[s->n_peeked];
-	if (!td_buf_add(&p->data, r.data, r.bytes))
-		return td_err_memory(e);
+	rc = keep_record(f, p, &r, ret_spot, e);
+	if (rc < 0)
+		return rc;
 	s->n_peeked++;
-	p->spot = (struct td_spot){ s->file, r.number, { r.offset, r.bytes } };
 	*ret_data = p->data.data;
-	*ret_bytes = r.bytes;
-	*ret_spot = p->spot;
+	*ret_bytes = p->data.len;
 	return 1;
 }
 
@@ -103,16 +185,69 @@ static int next_record(struct tundish_flow *f, struct tundish_record *ret, struc
 		*ret_spot = p->spot;
 		return 1;
 	}
-	int rc = read_record(f, ret, e);
-	if (rc > 0)
-		*ret_spot = (struct td_spot){ s->file, ret->number, { ret->offset, ret->bytes } };
-	return rc;
+	return read_record(f, ret, ret_spot, e);
 }
 
-static int take_record(struct td_chunk *c, const struct tundish_record *r,
-    const struct td_spot *spot)
+/* ---- the shuffle buffer ---- */
+
+static struct td_peek *in_shuffle(struct td_stream *s, uint64_t i)
 {
-	c->items[c->n] = (struct td_item){ .bytes = r->bytes, .spot = *spot };
+	return &s->shuffle[(s->head + i) % s->spec.size];
+}
+
+/* Fills the buffer as far as the records go. It may take half of the memory. */
+static int fill_shuffle(struct tundish_flow *f, struct tundish_error *e)
+{
+	struct td_stream *s = &f->stream;
+	struct tundish_record r;
+	struct td_spot spot;
+	int rc = 1;
+	while (s->n_shuffle < s->spec.size && (rc = next_record(f, &r, &spot, e)) > 0) {
+		struct td_peek *p = in_shuffle(s, s->n_shuffle);
+		uint64_t grows = r.bytes > p->data.cap ? r.bytes - p->data.cap : 0;
+		if (s->shuffle_bytes + grows > f->ledger.budget / 2)
+			return td_err(e, TUNDISH_E_LIMIT, "a shuffle buffer of %" PRIu64 " records takes more "
+			    "than half of the memory, %" PRIu64 " bytes: the first %" PRIu64 " have %" PRIu64,
+			    s->spec.size, f->ledger.budget, s->n_shuffle + 1, s->shuffle_bytes + grows);
+		s->shuffle_bytes -= p->data.cap;
+		rc = keep_record(f, p, &r, &spot, e);
+		s->shuffle_bytes += p->data.cap;
+		if (rc < 0)
+			break;
+		s->n_shuffle++;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/* The same order as that of a set whose records are found by position. */
+static int next_shuffled(struct tundish_flow *f, struct tundish_record *ret, struct td_spot *ret_spot,
+    struct tundish_error *e)
+{
+	struct td_stream *s = &f->stream;
+	if (s->spec.kind != TD_ORDER_BUFFER)
+		return next_record(f, ret, ret_spot, e);
+	if (!s->shuffle && !(s->shuffle = calloc(s->spec.size, sizeof *s->shuffle)))
+		return td_err_memory(e);
+	int rc = fill_shuffle(f, e);
+	if (rc < 0 || s->n_shuffle == 0)
+		return rc;
+	uint64_t i = td_order_draw(&s->spec, s->epoch, s->drawn++, s->n_shuffle);
+	struct td_peek *first = in_shuffle(s, 0), *drawn = in_shuffle(s, i), out = *drawn;
+	*drawn = *first;
+	*first = out;
+	s->head = (s->head + 1) % s->spec.size;
+	s->n_shuffle--;
+	*ret = (struct tundish_record){ out.data.data, out.data.len, 0, 0 };
+	*ret_spot = out.spot;
+	return 1;
+}
+
+/* ---- into a chunk ---- */
+
+static int take_record(struct td_chunk *c, const struct tundish_record *r,
+    const struct td_spot *spot, uint64_t position)
+{
+	c->items[c->n] = (struct td_item){ .bytes = r->bytes, .spot = *spot, .position = position };
 	if (!td_buf_add(&c->buf, r->data, r->bytes))
 		return TUNDISH_E_MEMORY;
 	c->bytes += r->bytes;
@@ -120,18 +255,43 @@ static int take_record(struct td_chunk *c, const struct tundish_record *r,
 	return 0;
 }
 
-/* Up to `most` records, or fewer when they are large. */
+/* With uneven drop a record counts only when each rank has one: reads those of the ranks
+ * behind this one. 0 when one of them is missing. */
+static int finish_round(struct tundish_flow *f, struct tundish_error *e)
+{
+	struct td_stream *s = &f->stream;
+	struct tundish_record r;
+	struct td_spot spot;
+	while (s->uneven == TUNDISH_UNEVEN_DROP && s->position % f->share.world) {
+		int rc = next_shuffled(f, &r, &spot, e);
+		if (rc <= 0)
+			return rc;
+		s->position++;
+	}
+	return 1;
+}
+
+/* Up to `most` records of this rank, or fewer when they are large. 0 at the end. */
 static int fill(struct tundish_flow *f, struct td_chunk *c, unsigned most, struct tundish_error *e)
 {
+	struct td_stream *s = &f->stream;
 	struct tundish_record r;
 	struct td_spot spot;
 	c->buf.len = 0;
 	while (c->n < most && c->bytes < f->chunk_keep) {
-		int rc = next_record(f, &r, &spot, e);
+		int rc = next_shuffled(f, &r, &spot, e);
 		if (rc <= 0)
 			return rc;
-		if (take_record(c, &r, &spot) < 0)
+		uint64_t position = s->position++;
+		if (position < s->start || position % f->share.world != f->share.rank)
+			continue;
+		if (take_record(c, &r, &spot, position) < 0)
 			return td_err_memory(e);
+		rc = finish_round(f, e);
+		if (rc <= 0) {
+			c->bytes -= c->items[--c->n].bytes;
+			return rc;
+		}
 	}
 	return 1;
 }
@@ -155,28 +315,83 @@ static void add_failure(struct td_chunk *c, int rc, const struct tundish_error *
 	item->lost = !item->note;
 }
 
+/* Closes the files; what was looked at stays. */
+static void start_epoch(struct td_stream *s, uint64_t epoch)
+{
+	for (unsigned i = 0; i < s->n_turns; i++)
+		close_turn(&s->turns[i]);
+	s->n_turns = s->turn = 0;
+	s->next_file = 0;
+	s->taken = s->seen = s->position = s->start = s->drawn = 0;
+	s->opened = false;
+	s->epoch = epoch;
+}
+
+void td_stream_start(struct tundish_flow *f, uint64_t epoch, uint64_t position)
+{
+	struct td_stream *s = &f->stream;
+	if (epoch != s->epoch) {
+		/* the first files may be others: nothing of what was looked at comes again */
+		start_epoch(s, epoch);
+		s->next_peeked = s->n_peeked;
+	}
+	s->start = position;
+	s->out_epoch = epoch;
+	s->out_position = position;
+	if (epoch >= f->share.epochs)
+		f->read_all = true;
+}
+
 void td_stream_close(struct td_stream *s)
 {
-	tundish_reader_close(s->reader);
-	s->reader = NULL;
+	start_epoch(s, 0);
 	for (unsigned i = 0; i < s->n_peeked; i++)
 		td_buf_free(&s->peeked[i].data);
+	for (uint64_t i = 0; s->shuffle && i < s->spec.size; i++)
+		td_buf_free(&s->shuffle[i].data);
 	s->n_peeked = s->next_peeked = 0;
+	free(s->shuffle);
+	free(s->turns);
+	s->shuffle = NULL;
+	s->turns = NULL;
 }
 
 static void end_epoch(struct tundish_flow *f)
 {
 	struct td_stream *s = &f->stream;
-	if (s->epoch == 0 && s->position == 0) {
-		struct tundish_error e;
+	bool last = s->epoch + 1 == f->share.epochs;
+	struct tundish_error e;
+	if (s->position == 0)
 		td_engine_fail(f, td_err(&e, TUNDISH_E_EMPTY, "no records"), &e);
+	if (s->position < s->start)
+		td_engine_fail(f, td_err(&e, TUNDISH_E_USAGE, "start is behind the last record"), &e);
+	if (f->open) {
+		f->open->after_epoch = s->epoch + 1;
+		f->open->after_position = 0;
 	}
-	td_engine_close_batch(f);
-	s->epoch++;
-	s->position = s->file = s->seen = 0;
-	td_stream_close(s);
-	if (s->epoch == f->share.epochs)
-		f->read_all = true;
+	if (last || !f->share.flows)
+		td_engine_close_batch(f);
+	f->read_all |= last;
+	start_epoch(s, s->epoch + 1);
+}
+
+/* Where the batch ends that this position is the last of, by now. */
+static void note_end(const struct tundish_flow *f, struct td_slot *slot, uint64_t position)
+{
+	slot->after_epoch = f->stream.epoch;
+	slot->after_position = (position / f->share.world + 1) * f->share.world;
+}
+
+static void give_rows(struct tundish_flow *f, struct td_chunk *c, struct td_slot *slot)
+{
+	for (unsigned i = 0; i < c->n; i++) {
+		struct td_item *item = &c->items[i];
+		item->slot = slot;
+		item->row = slot->given;
+		item->epoch = f->stream.epoch;
+		note_end(f, slot, item->position);
+		td_engine_give_row(f);
+	}
 }
 
 void td_stream_fetch(struct tundish_flow *f)
@@ -204,14 +419,7 @@ void td_stream_fetch(struct tundish_flow *f)
 		td_ledger_take(&f->ledger, c->buf.cap - c->held);
 		c->held = c->buf.cap;
 	}
-	for (unsigned i = 0; i < c->n; i++) {
-		struct td_item *item = &c->items[i];
-		item->slot = slot;
-		item->row = slot->given;
-		item->epoch = slot->epoch;
-		item->position = f->stream.position++;
-		td_engine_give_row(f);
-	}
+	give_rows(f, c, slot);
 	td_engine_count_fetch(f, c, wall, cpu);
 	td_engine_put_chunk(f, c);
 	if (rc < 0) {

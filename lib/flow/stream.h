@@ -7,6 +7,9 @@
  * given up while reading. */
 void td_stream_fetch(struct tundish_flow *f);
 
+/* Goes on at a position of the order of all ranks, after the records were looked at. */
+void td_stream_start(struct tundish_flow *f, uint64_t epoch, uint64_t position);
+
 /* The next record before the start, kept for the fetch; 1, 0 at the end or when enough
  * have been looked at, or an error. */
 int td_stream_peek(struct tundish_flow *f, const uint8_t **ret_data, uint64_t *ret_bytes,
