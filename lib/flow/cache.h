@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/elem.h"
 #include "base/ledger.h"
 #include "tundish.h"
 
@@ -11,14 +12,14 @@ enum td_cache_kind {
 	TD_CACHE_NONE,
 	TD_CACHE_INDEX,	  /* where the rows of a JPEG begin; the record is read again */
 	TD_CACHE_RAW,	  /* the record as it was read */
-	TD_CACHE_DECODED, /* the whole picture, uint8 */
+	TD_CACHE_DECODED, /* the whole picture, or tensor */
 	TD_CACHE_OPS,	  /* the picture behind the operations that do not draw */
 };
 
 /* Never changed once it is in the cache. */
 struct td_cached {
-	uint32_t width, height; /* of a picture */
-	bool floats;
+	uint32_t width, height, channels; /* of a picture */
+	enum td_elem elem;
 	int64_t label;
 	size_t bytes;
 	uint8_t data[] __attribute__((aligned(16)));

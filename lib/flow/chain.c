@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Reads the text of a chain of operations. */
-#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -92,15 +92,44 @@ static bool read_spread(const struct td_param *param, struct span v, double rang
 	return range[1] >= 0;
 }
 
-static bool read_three(const struct td_param *param, struct span v, double three[3])
+/* Room for more elements behind the n that there are, up to the limit for lists. */
+static void *more_room(void *list, uint32_t n, uint32_t more, size_t bytes)
 {
-	bool one = memchr(v.s, '/', v.len) == NULL;
-	for (int c = 0; c < 3; c++) {
-		struct span part = one ? v : cut(&v, '/');
-		if (!read_real(param, part, &three[c]))
+	return more > TD_LIST_MOST - n ? NULL : realloc(list, ((size_t)n + more) * bytes);
+}
+
+static bool read_list(const struct td_param *param, struct span v, struct td_numbers *list)
+{
+	bool last;
+	do {
+		last = v.len == 0 || memchr(v.s, '/', v.len) == NULL;
+		struct span part = cut(&v, '/');
+		double number, *more = read_real(param, part, &number) ?
+		    more_room(list->list, list->n, 1, sizeof *more) : NULL;
+		if (!more)
 			return false;
-	}
-	return one || v.len == 0;
+		more[list->n++] = number;
+		list->list = more;
+	} while (!last);
+	return true;
+}
+
+static bool read_bands(const struct td_param *param, struct span v, struct td_bands *bands)
+{
+	uint32_t first, last;
+	struct span low = cut(&v, '-');
+	if (!read_whole(param, low, &first))
+		return false;
+	last = first;
+	if ((v.s != low.s + low.len && !read_whole(param, v, &last)) || last < first)
+		return false;
+	uint32_t *more = more_room(bands->list, bands->n, last - first + 1, sizeof *more);
+	if (!more)
+		return false;
+	for (uint32_t band = first; band <= last; band++)
+		more[bands->n++] = band - 1;
+	bands->list = more;
+	return true;
 }
 
 static bool read_edges(const struct td_param *param, struct span v, uint32_t edge[4])
@@ -125,6 +154,18 @@ static bool read_word(const struct td_param *param, struct span v, int *ret)
 	return false;
 }
 
+static bool read_shape(const struct td_param *param, struct span v, struct td_op *op)
+{
+	do {
+		struct span side = cut(&v, 'x');
+		if (op->axes == TD_TENSOR_AXES || !read_whole(param, side, &op->shape[op->axes]))
+			return false;
+		op->axes++;
+		if (v.s == side.s + side.len)
+			return true;
+	} while (true);
+}
+
 static bool read_value(const struct td_param *param, struct span v, struct td_op *op)
 {
 	void *at = (char *)op + param->offset;
@@ -141,12 +182,16 @@ static bool read_value(const struct td_param *param, struct span v, struct td_op
 		return read_range(param, v, at);
 	case P_SPREAD:
 		return v.len > 0 && read_spread(param, v, at);
-	case P_THREE:
-		return v.len > 0 && read_three(param, v, at);
+	case P_LIST:
+		return read_list(param, v, at);
+	case P_BANDS:
+		return read_bands(param, v, at);
 	case P_WORD:
 		return read_word(param, v, at);
 	case P_PRESET:
 		return read_word(param, v, at) || td_normalize_file(op, v.s, v.len);
+	case P_SHAPE:
+		return read_shape(param, v, op);
 	case P_TEXT:
 		op->text = v.s;
 		op->text_len = v.len;
@@ -172,7 +217,7 @@ static int read_param(const struct reader *r, struct td_op *op, struct span part
 		return wrong(r, part, key.len ? "there is no such parameter" : "takes no value",
 		    op->kind->form);
 	unsigned bit = 1u << (p - op->kind->params);
-	if (*seen & bit)
+	if ((*seen & bit) && p->type != P_BANDS)
 		return wrong(r, part, "given twice", NULL);
 	*seen |= bit;
 	if (!read_value(p, value, op))
@@ -189,8 +234,8 @@ static void set_defaults(struct td_op *op, const struct td_op_kind *kind)
 		.scale = { 0.08, 1 },
 		.ratio = { 3.0 / 4, 4.0 / 3 },
 		.sigma = { 0.1, 2 },
-		.mean = { NAN },
-		.std = { NAN },
+		.most = 255,
+		.elem = -1,
 	};
 	if (erasing) {
 		op->scale[0] = 0.02;
@@ -200,12 +245,21 @@ static void set_defaults(struct td_op *op, const struct td_op_kind *kind)
 	}
 }
 
+static void close_op(struct td_op *op)
+{
+	free(op->mean.list);
+	free(op->std.list);
+	free(op->bands.list);
+}
+
+/* On failure, too, `op` is to be closed. */
 static int read_op(const struct reader *r, struct td_op *op, struct span text)
 {
 	struct span rest = text, name = cut(&rest, ':');
 	const struct td_op_kind *kind = td_op_kinds;
 	while (kind->name && !equals(name, kind->name))
 		kind++;
+	*op = (struct td_op){ 0 };
 	if (!kind->name)
 		return wrong(r, name, "there is no such operation", NULL);
 	set_defaults(op, kind);
@@ -236,7 +290,8 @@ static bool is(const struct td_op *op, const char *name)
 static int check_place(const struct reader *r, const struct td_chain *c, const struct td_op *op,
     struct span text, bool *ended)
 {
-	if ((is(op, "select") && c->select) || (is(op, "one_hot") && c->classes))
+	if ((is(op, "select") && c->select) || (is(op, "one_hot") && c->classes) ||
+	    (is(op, "tensor") && c->tensor_axes))
 		return wrong(r, text, "given twice", NULL);
 	if (op->kind->flags & TD_OP_APART)
 		return 0;
@@ -265,6 +320,8 @@ static void note_effect(struct td_chain *c, struct td_op *op, unsigned place)
 		c->dtype = op->dtype;
 	else if (op->kind->flags & TD_OP_FLOATS)
 		c->dtype = TUNDISH_FLOAT32;
+	if (is(op, "cast") || op->kind->flags & TD_OP_FLOATS)
+		c->keeps = false;
 	if (is(op, "layout"))
 		c->nchw = op->layout;
 	if (is(op, "select")) {
@@ -273,26 +330,35 @@ static void note_effect(struct td_chain *c, struct td_op *op, unsigned place)
 	}
 	if (is(op, "one_hot"))
 		c->classes = op->classes;
+	if (is(op, "tensor")) {
+		c->tensor_axes = op->axes;
+		for (unsigned i = 0; i < op->axes; i++)
+			c->tensor_shape[i] = op->shape[i];
+		c->tensor_typed = op->elem >= 0;
+		c->tensor_elem = (enum td_elem)op->elem;
+	}
 }
 
 int td_chain_parse(struct td_chain *ret, const char *text, struct tundish_error *e)
 {
 	static const char blanks[] = " \t\r\n";
-	struct td_chain c = { .dtype = TUNDISH_UINT8 };
+	struct td_chain c = { .dtype = TUNDISH_UINT8, .keeps = true };
 	struct reader r = { text ? text : "", e };
 	bool ended = false;
 	unsigned place = 0;
 	for (const char *s = r.text + strspn(r.text, blanks); *s; s += strspn(s, blanks)) {
 		struct span word = { s, strcspn(s, blanks) };
 		s += word.len;
-		if (c.n == TD_OPS_MAX)
-			return wrong(&r, word, "too many operations", NULL);
-		struct td_op op;
-		int rc = read_op(&r, &op, word);
+		struct td_op op = { 0 };
+		int rc = c.n == TD_OPS_MAX ? wrong(&r, word, "too many operations", NULL) :
+					     read_op(&r, &op, word);
 		if (rc == 0)
 			rc = check_place(&r, &c, &op, word, &ended);
-		if (rc < 0)
+		if (rc < 0) {
+			close_op(&op);
+			td_chain_close(&c);
 			return rc;
+		}
 		/* a leading decode changes nothing, so it moves nobody's draws */
 		note_effect(&c, &op, place);
 		if (op.kind->flags & TD_OP_APART)
@@ -306,6 +372,58 @@ int td_chain_parse(struct td_chain *ret, const char *text, struct tundish_error 
 	if (c.n > 0 && is(&c.ops[c.n - 1], "cast"))
 		c.n--;
 	*ret = c;
+	return 0;
+}
+
+void td_chain_close(struct td_chain *chain)
+{
+	for (unsigned i = 0; i < chain->n; i++)
+		close_op(&chain->ops[i]);
+	chain->n = 0;
+}
+
+bool td_chain_any(const struct td_chain *chain)
+{
+	for (unsigned i = 0; i < chain->n; i++) {
+		if (!(chain->ops[i].kind->flags & TD_OP_ANY))
+			return false;
+	}
+	return !chain->nchw;
+}
+
+/* The number of channels behind an operation; 0: it cannot be done to so many. */
+static uint32_t channels_after(const struct td_op *op, uint32_t channels)
+{
+	if ((op->kind->flags & TD_OP_RGB) && channels != 3)
+		return 0;
+	if (is(op, "normalize") && op->mean.n > 1 && op->mean.n != channels)
+		return 0;
+	for (uint32_t i = 0; i < op->bands.n; i++) {
+		if (op->bands.list[i] >= channels)
+			return 0;
+	}
+	return op->bands.n ? op->bands.n : channels;
+}
+
+int td_chain_channels(struct td_chain *chain, enum td_elem elem, uint32_t channels, uint32_t *ret_channels,
+    struct tundish_error *e)
+{
+	bool complex = td_elem_number_bytes(elem) != td_elem_bytes(elem);
+	for (unsigned i = 0; i < chain->n; i++) {
+		struct td_op *op = &chain->ops[i];
+		uint32_t after = channels_after(op, channels);
+		if (after == 0)
+			return td_err(e, TUNDISH_E_USAGE, "%s cannot be done to pictures or arrays of %u channels",
+			    op->kind->name, channels);
+		channels = after;
+		op->most = elem == TD_UINT8 ? 255 : 1;
+		if (is(op, "normalize") && elem != TD_UINT8 && op->preset != TD_NORMALIZE_FILE && op->preset != 0)
+			return td_err(e, TUNDISH_E_USAGE,
+			    "normalize of %s arrays needs mean and std, which may come from a file", td_elem_name(elem));
+	}
+	if (complex && !chain->keeps)
+		return td_err(e, TUNDISH_E_USAGE, "complex numbers can be cropped and turned only");
+	*ret_channels = channels;
 	return 0;
 }
 

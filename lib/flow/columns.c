@@ -128,26 +128,6 @@ static int read_feature(struct td_column *c, const struct td_out *out, unsigned 
 	    rc < 0		      ? td_err(e, rc, "not an Example") : 0;
 }
 
-/* The last feature of that name, as protobuf has it. */
-static int find_feature(struct tundish_feature *ret, const char *key, const void *example, size_t bytes)
-{
-	struct td_entries it = { .all = td_span(example, bytes) };
-	struct td_span entry, found = { 0 };
-	struct tundish_feature f;
-	size_t len = strlen(key);
-	int rc;
-	while ((rc = td_entries_next(&it, &f, &entry)) > 0) {
-		if (f.key_bytes == len && memcmp(f.key, key, len) == 0) {
-			found = entry;
-			*ret = f;
-		}
-	}
-	if (rc < 0 || !found.end)
-		return rc;
-	rc = td_feature_of(ret, found);
-	return rc < 0 ? rc : 1;
-}
-
 int td_columns_read(struct td_column *columns, const struct td_outs *outs, unsigned row,
     const void *example, size_t bytes, struct td_ledger *l, struct tundish_error *e)
 {
@@ -158,7 +138,7 @@ int td_columns_read(struct td_column *columns, const struct td_outs *outs, unsig
 			continue;
 		if (columns[i].loose)
 			columns[i].loose[row].len = 0;
-		int rc = find_feature(&f, out->key, example, bytes);
+		int rc = tundish_example_find(example, bytes, out->key, strlen(out->key), &f);
 		if (rc < 0)
 			return td_err(e, TUNDISH_E_CORRUPT, "not an Example");
 		if (rc == 0 && !out->ragged)

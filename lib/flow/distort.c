@@ -16,7 +16,7 @@ int td_apply_rotate(const struct td_op *op, struct td_picture *p, struct td_rng 
 	td_sin_cos(draw(rng, op->range[0], op->range[1]), &sine, &cosine);
 	int rc = td_picture_settle(p, true, &from);
 	if (rc == 0)
-		rc = td_picture_other(p, from->width, from->height, &to);
+		rc = td_picture_other(p, from->width, from->height, from->channels, &to);
 	if (rc < 0)
 		return rc;
 	td_pass_rotate(to, from, sine, cosine, (float)op->value);
@@ -56,7 +56,7 @@ static int filter_once(struct td_picture *p, const float *weights, unsigned n)
 	struct td_frame *from, *to;
 	int rc = td_picture_settle(p, true, &from);
 	if (rc == 0)
-		rc = td_picture_other(p, from->height, from->width, &to);
+		rc = td_picture_other(p, from->height, from->width, from->channels, &to);
 	if (rc < 0)
 		return rc;
 	td_pass_filter(to, from, weights, n);

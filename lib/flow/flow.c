@@ -477,8 +477,13 @@ static struct tundish_array images_of(const struct tundish_flow *f, const struct
 {
 	const struct td_recipe *r = &f->recipe;
 	struct tundish_array a = { .dtype = r->chain.dtype, .ndim = 4,
-		.shape = { rows, r->height, r->width, 3 }, .data = s->images, .bytes = rows * r->row_bytes };
-	const uint64_t nchw[3] = { 3, r->height, r->width };
+		.shape = { rows, r->height, r->width, r->channels }, .data = s->images,
+		.bytes = rows * r->row_bytes };
+	const uint64_t nchw[3] = { r->channels, r->height, r->width };
+	if (r->tensor.plain) {
+		a.ndim = 1 + r->tensor.n_axes;
+		memcpy(a.shape + 1, r->tensor.shape, r->tensor.n_axes * sizeof *a.shape);
+	}
 	if (r->chain.nchw)
 		memcpy(a.shape + 1, nchw, sizeof nchw);
 	return a;
@@ -692,6 +697,7 @@ TUNDISH_API void tundish_flow_close(struct tundish_flow *f)
 	td_records_close(&f->set);
 	td_cache_close(&f->cache);
 	td_outs_close(&f->recipe.outs);
+	td_chain_close(&f->recipe.chain);
 	free((char *)f->recipe.keys.image);
 	free((char *)f->recipe.keys.label);
 	pthread_cond_destroy(&f->ready);

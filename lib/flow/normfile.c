@@ -9,17 +9,18 @@
 
 #define STATISTICS_MAX ((uint64_t)1 << 20)
 
-/* Three numbers from `least` on. */
-static bool read_channels(const json_t *root, const char *key, double least, double ret[3])
+/* A list of numbers from `least` on, one for each channel. */
+static bool read_channels(const json_t *root, const char *key, double least, struct td_numbers *ret)
 {
 	const json_t *list = json_object_get(root, key);
-	if (json_array_size(list) != 3)
+	size_t n = json_array_size(list);
+	if (n == 0 || n > TD_LIST_MOST || !(ret->list = malloc(n * sizeof *ret->list)))
 		return false;
-	for (size_t c = 0; c < 3; c++) {
-		const json_t *v = json_array_get(list, c);
+	for (ret->n = 0; ret->n < n; ret->n++) {
+		const json_t *v = json_array_get(list, ret->n);
 		if (!json_is_number(v) || !(json_number_value(v) >= least && json_number_value(v) <= 1e9))
 			return false;
-		ret[c] = json_number_value(v);
+		ret->list[ret->n] = json_number_value(v);
 	}
 	return true;
 }
@@ -27,15 +28,20 @@ static bool read_channels(const json_t *root, const char *key, double least, dou
 bool td_normalize_file(struct td_op *op, const char *path, size_t len)
 {
 	struct td_buf text = { 0 };
+	struct td_numbers mean = { 0 }, std = { 0 };
 	char *name = strndup(path, len);
-	double mean[3], std[3];
 	json_t *root = NULL;
 	if (name && td_read_file(&text, name, STATISTICS_MAX, NULL) == 0)
 		root = json_loadb((const char *)text.data, text.len, 0, NULL);
-	bool ok = read_channels(root, "mean", -1e9, mean) && read_channels(root, "std", 1e-9, std);
+	bool ok = !op->mean.n && !op->std.n && read_channels(root, "mean", -1e9, &mean) &&
+	    read_channels(root, "std", 1e-9, &std) && mean.n == std.n;
 	if (ok) {
-		memcpy(op->mean, mean, sizeof mean);
-		memcpy(op->std, std, sizeof std);
+		op->mean = mean;
+		op->std = std;
+		op->preset = TD_NORMALIZE_FILE;
+	} else {
+		free(mean.list);
+		free(std.list);
 	}
 	json_decref(root);
 	td_buf_free(&text);

@@ -2,6 +2,9 @@
  * The table of operations: their parameters, what they do to the size, how they are done. */
 #include "optable.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/err.h"
 #include "passes.h"
 #include "picture.h"
@@ -70,7 +73,10 @@ static const struct td_param erasing_params[] = { CHANCE_PARAM,
 	{ "value", P_REAL, AT(value), -1e9, 1e9 }, NO_MORE };
 static const struct td_param normalize_params[] = {
 	{ "", P_PRESET, AT(preset), 0, 0, presets, false },
-	{ "mean", P_THREE, AT(mean), -1e9, 1e9 }, { "std", P_THREE, AT(std), 1e-9, 1e9 }, NO_MORE
+	{ "mean", P_LIST, AT(mean), -1e9, 1e9 }, { "std", P_LIST, AT(std), 1e-9, 1e9 }, NO_MORE
+};
+static const struct td_param bands_params[] = {
+	{ "", P_BANDS, AT(bands), 1, TD_LIST_MOST, NULL, true }, NO_MORE
 };
 static const struct td_param cast_params[] = {
 	{ "", P_WORD, AT(dtype), 0, 0, dtypes, true }, NO_MORE
@@ -81,25 +87,73 @@ static const struct td_param select_params[] = {
 static const struct td_param one_hot_params[] = {
 	{ "", P_NUMBER, AT(classes), 1, TD_CLASSES_MOST, NULL, true }, NO_MORE
 };
+static const struct td_word elems[] = {
+	{ "uint8", TD_UINT8 },
+	{ "int8", TD_INT8 },
+	{ "uint16", TD_UINT16 },
+	{ "int16", TD_INT16 },
+	{ "uint32", TD_UINT32 },
+	{ "int32", TD_INT32 },
+	{ "uint64", TD_UINT64 },
+	{ "int64", TD_INT64 },
+	{ "float32", TD_FLOAT32 },
+	{ "float64", TD_FLOAT64 },
+	{ "complex64", TD_COMPLEX64 },
+	{ "complex128", TD_COMPLEX128 },
+	{ 0 },
+};
+static const struct td_param tensor_params[] = {
+	{ "", P_SHAPE, AT(shape), 1, INT32_MAX, NULL, true }, { "dtype", P_WORD, AT(elem), 0, 0, elems },
+	NO_MORE
+};
 static const struct td_param layout_params[] = {
 	{ "", P_WORD, AT(layout), 0, 0, layouts, true }, NO_MORE
 };
 
 /* ---- checks behind the parameters ---- */
 
+static bool own_list(struct td_numbers *to, const double *from, uint32_t n)
+{
+	to->list = malloc(n * sizeof *to->list);
+	to->n = to->list ? n : 0;
+	if (to->list)
+		memcpy(to->list, from, n * sizeof *from);
+	return to->list;
+}
+
+/* One number stands for all. */
+static bool spread(struct td_numbers *list, uint32_t n)
+{
+	double one = list->list[0], *all = list->n == 1 ? realloc(list->list, n * sizeof *all) : NULL;
+	if (!all)
+		return list->n == n || n == 1;
+	for (uint32_t i = 0; i < n; i++)
+		all[i] = one;
+	*list = (struct td_numbers){ all, n };
+	return true;
+}
+
 static const char *check_normalize(struct td_op *op)
 {
 	static const double mean[3] = { 0.485, 0.456, 0.406 }, std[3] = { 0.229, 0.224, 0.225 };
-	bool own_mean = op->mean[0] == op->mean[0], own_std = op->std[0] == op->std[0];
-	if (op->preset && (own_mean || own_std))
+	static const double middle = 0.5, none = 0, one = 1;
+	bool file = op->preset == TD_NORMALIZE_FILE, own = op->mean.n && op->std.n;
+	if (op->preset && !file && (op->mean.n || op->std.n))
 		return "give a name, or mean and std";
-	if (own_mean != own_std)
+	if (!op->mean.n != !op->std.n)
 		return "mean and std go together";
-	for (int c = 0; c < 3 && !own_mean; c++) {
-		op->mean[c] = op->preset == 2 ? 0.5 : op->preset == 3 ? 0 : mean[c];
-		op->std[c] = op->preset == 2 ? 0.5 : op->preset == 3 ? 1 : std[c];
+	if (own && (!spread(&op->mean, op->std.n) || !spread(&op->std, op->mean.n)))
+		return "mean and std have as many numbers";
+	bool ok = own;
+	if (!own && op->preset == 2)
+		ok = own_list(&op->mean, &middle, 1) && own_list(&op->std, &middle, 1);
+	else if (!own && op->preset == 3)
+		ok = own_list(&op->mean, &none, 1) && own_list(&op->std, &one, 1);
+	else if (!own) {
+		op->preset = 1;
+		ok = own_list(&op->mean, mean, 3) && own_list(&op->std, std, 3);
 	}
-	return NULL;
+	return ok ? NULL : "out of memory";
 }
 
 /* ---- sizes ---- */
@@ -184,7 +238,7 @@ static int pad(struct td_picture *p, const uint32_t edge[4], double value)
 	int rc = td_picture_settle(p, false, &from);
 	if (rc == 0)
 		rc = td_picture_other(p, edge[0] + from->width + edge[2],
-		    edge[1] + from->height + edge[3], &to);
+		    edge[1] + from->height + edge[3], from->channels, &to);
 	if (rc < 0)
 		return rc;
 	td_pass_pad(to, from, edge[0], edge[1], value);
@@ -269,7 +323,7 @@ static int apply_rot90(const struct td_op *op, struct td_picture *p, struct td_r
 	struct td_frame *from, *to;
 	int rc = td_picture_settle(p, false, &from);
 	if (rc == 0)
-		rc = td_picture_other(p, from->height, from->width, &to);
+		rc = td_picture_other(p, from->height, from->width, from->channels, &to);
 	if (rc < 0)
 		return rc;
 	td_pass_rot90(to, from);
@@ -279,7 +333,7 @@ static int apply_rot90(const struct td_op *op, struct td_picture *p, struct td_r
 
 static int apply_grayscale(const struct td_op *op, struct td_picture *p, struct td_rng *rng)
 {
-	p->floats = true;
+	td_picture_float(p);
 	if (!happens(op, rng))
 		return 0;
 	struct td_frame *f;
@@ -298,12 +352,35 @@ static int apply_pad(const struct td_op *op, struct td_picture *p, struct td_rng
 static int apply_normalize(const struct td_op *op, struct td_picture *p, struct td_rng *rng)
 {
 	(void)rng;
-	double scale[3], bias[3];
-	for (int c = 0; c < 3; c++) {
-		scale[c] = 1 / (255 * op->std[c]);
-		bias[c] = -op->mean[c] / op->std[c];
+	double few[2][4], *more = NULL, *scale = few[0], *bias = few[1];
+	if (p->channels > 4) {
+		more = malloc(2 * (size_t)p->channels * sizeof *more);
+		if (!more)
+			return td_err_memory(p->e);
+		scale = more;
+		bias = more + p->channels;
 	}
-	td_picture_scale(p, scale, bias);
+	for (uint32_t c = 0; c < p->channels; c++) {
+		uint32_t i = op->mean.n > 1 ? c : 0;
+		scale[c] = 1 / (op->most * op->std.list[i]);
+		bias[c] = -op->mean.list[i] / op->std.list[i];
+	}
+	int rc = td_picture_scale(p, scale, bias);
+	free(more);
+	return rc;
+}
+
+static int apply_bands(const struct td_op *op, struct td_picture *p, struct td_rng *rng)
+{
+	(void)rng;
+	struct td_frame *from, *to;
+	int rc = td_picture_settle(p, false, &from);
+	if (rc == 0)
+		rc = td_picture_other(p, from->width, from->height, op->bands.n, &to);
+	if (rc < 0)
+		return rc;
+	td_pass_bands(to, from, op->bands.list);
+	td_picture_swap(p);
 	return 0;
 }
 
@@ -322,7 +399,7 @@ static int apply_cast(const struct td_op *op, struct td_picture *p, struct td_rn
 	(void)rng;
 	if (op->dtype == TUNDISH_UINT8)
 		return td_picture_round(p);
-	p->floats = true;
+	td_picture_float(p);
 	return 0;
 }
 
@@ -342,7 +419,7 @@ static int apply_nothing(const struct td_op *op, struct td_picture *p, struct td
 /* ---- the table ---- */
 
 const struct td_op_kind td_op_kinds[] = {
-	{ "decode", decode_params, "decode[:exact|fast]", TD_OP_KEEPS, NULL, NULL, apply_decode },
+	{ "decode", decode_params, "decode[:exact|fast]", TD_OP_ANY, NULL, NULL, apply_decode },
 	{ "crop", crop_params, "crop:N|HxW[,x=N,y=N]", TD_OP_KEEPS, NULL, size_given, apply_crop },
 	{ "center_crop", size_params, "center_crop:N|HxW", TD_OP_KEEPS, NULL, size_given,
 	    apply_center_crop },
@@ -364,23 +441,27 @@ const struct td_op_kind td_op_kinds[] = {
 	    NULL, td_apply_rotate },
 	{ "color_jitter", jitter_params,
 	    "color_jitter:brightness=B,contrast=C,saturation=S,hue=H, any of them",
-	    TD_OP_FLOATS | TD_OP_RANDOM, NULL, NULL, td_apply_jitter },
+	    TD_OP_FLOATS | TD_OP_RANDOM | TD_OP_RGB, NULL, NULL, td_apply_jitter },
 	{ "gaussian_blur", blur_params, "gaussian_blur:N[,sigma=LO-HI]",
 	    TD_OP_FLOATS | TD_OP_RANDOM, td_check_blur, NULL, td_apply_blur },
 	{ "random_erasing", erasing_params, "random_erasing[:P][,scale=LO-HI,ratio=LO-HI,value=V]",
 	    TD_OP_RANDOM, NULL, NULL, td_apply_erasing },
-	{ "grayscale", chance_params, "grayscale[:P]", TD_OP_FLOATS | TD_OP_RANDOM, NULL, NULL,
+	{ "grayscale", chance_params, "grayscale[:P]", TD_OP_FLOATS | TD_OP_RANDOM | TD_OP_RGB, NULL, NULL,
 	    apply_grayscale },
+	{ "bands", bands_params, "bands:N|N-M,...", TD_OP_KEEPS, NULL, NULL, apply_bands },
 	{ "pad", pad_params, "pad:N|LEFT/TOP/RIGHT/BOTTOM[,value=V]", TD_OP_KEEPS, NULL, size_pad,
 	    apply_pad },
 	{ "normalize", normalize_params,
-	    "normalize[:imagenet|seed|unit|FILE.json] or normalize:mean=A/B/C,std=D/E/F", TD_OP_FLOATS,
+	    "normalize[:imagenet|seed|unit|FILE.json] or normalize:mean=A/B/C,std=D/E/F",
+	    TD_OP_FLOATS | TD_OP_ANY,
 	    check_normalize, NULL, apply_normalize },
-	{ "clamp", clamp_params, "clamp:LO-HI", TD_OP_FLOATS, NULL, NULL, apply_clamp },
-	{ "cast", cast_params, "cast:uint8|float16|bfloat16|float32", TD_OP_KEEPS, NULL, NULL,
+	{ "clamp", clamp_params, "clamp:LO-HI", TD_OP_FLOATS | TD_OP_ANY, NULL, NULL, apply_clamp },
+	{ "cast", cast_params, "cast:uint8|float16|bfloat16|float32", TD_OP_ANY, NULL, NULL,
 	    apply_cast },
 	{ "select", select_params, "select:NAME,...; each NAME, NAME=N, NAME=ragged or NAME=bytes",
 	    TD_OP_APART, NULL, NULL, apply_nothing },
+	{ "tensor", tensor_params, "tensor:N|NxN|HxWxC|...[,dtype=TYPE]", TD_OP_APART, NULL, NULL,
+	    apply_nothing },
 	{ "one_hot", one_hot_params, "one_hot:N", TD_OP_APART, NULL, NULL, apply_nothing },
 	{ "layout", layout_params, "layout:nhwc|nchw", TD_OP_KEEPS, NULL, NULL, apply_nothing },
 	{ 0 },

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * What is done to each picture: a chain of operations, from its text to a list. */
 #pragma once
+#include "base/elem.h"
 #include "base/rng.h"
 #include "media/resize.h"
 
@@ -15,6 +16,18 @@
  */
 struct td_op_kind;
 struct td_picture;
+
+#define TD_TENSOR_AXES 7
+
+/* A list of the operation's own. */
+struct td_numbers {
+	double *list;
+	uint32_t n;
+};
+struct td_bands {
+	uint32_t *list; /* from 0 */
+	uint32_t n;
+};
 
 struct td_op {
 	const struct td_op_kind *kind;
@@ -31,11 +44,15 @@ struct td_op {
 	double value;
 	double scale[2], ratio[2], range[2], sigma[2];
 	double brightness, contrast, saturation, hue;
-	double mean[3], std[3];
+	struct td_numbers mean, std; /* as many of both; one: for all channels */
 	int preset;		/* of normalize */
+	double most;		/* what counts as 1 there: 255; 1 for arrays that are not uint8 */
+	struct td_bands bands;
 	const char *text;	/* select: in the text of the chain */
 	size_t text_len;
 	uint32_t classes;	/* one_hot */
+	uint32_t axes, shape[TD_TENSOR_AXES]; /* tensor */
+	int elem;		/* -1: not given */
 };
 
 #define TD_OPS_MAX 64
@@ -44,16 +61,30 @@ struct td_chain {
 	struct td_op ops[TD_OPS_MAX];
 	unsigned n;
 	int dtype;  /* of the batch, enum tundish_dtype */
+	bool keeps; /* that is the type of the pictures */
 	bool nchw;
 	bool random;
 	const char *select; /* in the text; NULL: picture and label go out */
 	size_t select_len;
 	uint32_t classes;   /* of one_hot; 0: labels go out as they are */
+	/* of tensor; no axes: not given */
+	unsigned tensor_axes;
+	uint64_t tensor_shape[TD_TENSOR_AXES];
+	bool tensor_typed;
+	enum td_elem tensor_elem;
 };
 
 /* Reads the text, which must live as long as `select` is looked at; NULL and "" mean decode alone. Whatever is wrong is USAGE and names
  * the place in the text. */
 int td_chain_parse(struct td_chain *ret, const char *text, struct tundish_error *e);
+void td_chain_close(struct td_chain *chain);
+
+/* What comes out of pictures of that many channels, and of that type. USAGE where an
+ * operation cannot be done to them. */
+int td_chain_channels(struct td_chain *chain, enum td_elem elem, uint32_t channels, uint32_t *ret_channels,
+    struct tundish_error *e);
+/* Whether it can be done to arrays that have no height and width. */
+bool td_chain_any(const struct td_chain *chain);
 
 /* Size of what comes out; 0 where it depends on the picture. */
 struct td_size {

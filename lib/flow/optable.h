@@ -4,6 +4,7 @@
 #include "ops.h"
 
 #define TD_SIZE_MOST 65535u
+#define TD_LIST_MOST 100000u
 #define TD_CLASSES_MOST 10000000
 
 enum td_param_type {
@@ -13,9 +14,11 @@ enum td_param_type {
 	P_REAL,
 	P_RANGE, /* LO-HI */
 	P_SPREAD,/* N for -N to N, or LO-HI */
-	P_THREE, /* a or a/b/c */
+	P_LIST,	 /* a or a/b/c and so on */
+	P_BANDS, /* N or N-M, any number of them */
 	P_WORD,
 	P_PRESET,/* a word, or the path of a file with mean and std */
+	P_SHAPE, /* NxN and so on, up to TD_TENSOR_AXES sides */
 	P_TEXT,	 /* all that follows */
 };
 
@@ -33,11 +36,15 @@ struct td_param {
 	bool must;
 };
 
+#define TD_NORMALIZE_FILE 4 /* a preset: mean and std come from a file */
+
 enum td_op_flags {
 	TD_OP_KEEPS = 0,  /* the type stays */
 	TD_OP_FLOATS = 1, /* the result is float32 */
 	TD_OP_RANDOM = 2, /* draws, unless its chance is 0 or 1 */
 	TD_OP_APART = 4,  /* nothing is done to the picture */
+	TD_OP_RGB = 8,	  /* of three channels alone */
+	TD_OP_ANY = 16,	  /* also of arrays that have no height and width */
 };
 
 struct td_op_kind {
@@ -53,8 +60,8 @@ struct td_op_kind {
 
 extern const struct td_op_kind td_op_kinds[]; /* ends with a NULL name */
 
-/* Reads mean and std of three channels from a JSON file as inspect --stats writes them.
- * False when it is no such file. */
+/* Reads mean and std of all channels from a JSON file as inspect --stats writes them. False
+ * when it is no such file. */
 bool td_normalize_file(struct td_op *op, const char *path, size_t len);
 
 /* Those of distort.c. */

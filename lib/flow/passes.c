@@ -4,32 +4,35 @@
 
 #include <string.h>
 
-#include "media/kernels.h"
-
-static size_t value_bytes(const struct td_frame *f)
+static size_t pixel_bytes(const struct td_frame *f)
 {
-	return f->floats ? sizeof(float) : 1;
+	return f->channels * td_elem_bytes(f->elem);
+}
+
+static size_t values_of(const struct td_frame *f)
+{
+	return (size_t)f->width * f->height * f->channels;
 }
 
 void td_pass_fill(struct td_frame *f, struct td_window w, double value)
 {
-	const float v = (float)value;
-	uint8_t byte;
-	td_kernels()->to_u8(&byte, &v, 1);
+	size_t bytes = td_elem_bytes(f->elem), n = (size_t)w.width * f->channels;
+	uint8_t element[16];
+	td_elem_put(f->elem, element, value);
 	for (uint32_t y = w.y; y < w.y + w.height; y++) {
-		size_t at = ((size_t)y * f->width + w.x) * 3, n = (size_t)w.width * 3;
-		if (!f->floats)
-			memset(f->buf.data + at, byte, n);
+		uint8_t *out = f->buf.data + ((size_t)y * f->width + w.x) * pixel_bytes(f);
+		if (bytes == 1)
+			memset(out, element[0], n);
 		else
-			for (float *out = (float *)f->buf.data + at, *end = out + n; out < end; out++)
-				*out = v;
+			for (size_t i = 0; i < n; i++)
+				memcpy(out + i * bytes, element, bytes);
 	}
 }
 
 void td_pass_pad(struct td_frame *to, const struct td_frame *from, uint32_t left, uint32_t top,
     double value)
 {
-	size_t pixel = 3 * value_bytes(from), row = from->width * pixel;
+	size_t pixel = pixel_bytes(from), row = from->width * pixel;
 	td_pass_fill(to, (struct td_window){ 0, 0, to->width, to->height }, value);
 	for (uint32_t y = 0; y < from->height; y++)
 		memcpy(to->buf.data + ((size_t)(y + top) * to->width + left) * pixel,
@@ -38,13 +41,23 @@ void td_pass_pad(struct td_frame *to, const struct td_frame *from, uint32_t left
 
 void td_pass_rot90(struct td_frame *to, const struct td_frame *from)
 {
-	size_t pixel = 3 * value_bytes(from);
+	size_t pixel = pixel_bytes(from);
 	for (uint32_t y = 0; y < to->height; y++) {
 		const uint8_t *in = from->buf.data + (from->width - 1 - y) * pixel;
 		uint8_t *out = to->buf.data + (size_t)y * to->width * pixel;
 		for (uint32_t x = 0; x < to->width; x++)
 			memcpy(out + x * pixel, in + (size_t)x * from->width * pixel, pixel);
 	}
+}
+
+void td_pass_bands(struct td_frame *to, const struct td_frame *from, const uint32_t *bands)
+{
+	size_t bytes = td_elem_bytes(from->elem), pixel = pixel_bytes(from);
+	const uint8_t *in = from->buf.data;
+	uint8_t *out = to->buf.data;
+	for (size_t i = (size_t)from->width * from->height; i > 0; i--, in += pixel)
+		for (uint32_t c = 0; c < to->channels; c++, out += bytes)
+			memcpy(out, in + bands[c] * bytes, bytes);
 }
 
 static float grey_of(const float *v)
@@ -63,7 +76,7 @@ void td_pass_grayscale(struct td_frame *f)
 void td_pass_clamp(struct td_frame *f, float low, float high)
 {
 	float *v = (float *)f->buf.data;
-	for (size_t i = 0, n = (size_t)f->width * f->height * 3; i < n; i++) {
+	for (size_t i = 0, n = values_of(f); i < n; i++) {
 		float a = v[i] < low ? low : v[i];
 		v[i] = a > high ? high : a;
 	}
@@ -96,7 +109,7 @@ void td_pass_saturation(struct td_frame *f, float factor)
 void td_pass_brightness(struct td_frame *f, float factor)
 {
 	float *v = (float *)f->buf.data;
-	for (size_t i = 0, n = (size_t)f->width * f->height * 3; i < n; i++)
+	for (size_t i = 0, n = values_of(f); i < n; i++)
 		v[i] = blend(v[i], 0, factor);
 }
 
@@ -147,13 +160,13 @@ void td_pass_hue(struct td_frame *f, float turn)
 /* ---- neighbourhoods ---- */
 
 /* Adds a pixel's share, or that of what lies outside. */
-static void add_share(float sum[3], const struct td_frame *from, int64_t x, int64_t y, float share,
+static void add_share(float *sum, const struct td_frame *from, int64_t x, int64_t y, float share,
     float value)
 {
 	bool inside = x >= 0 && y >= 0 && x < from->width && y < from->height;
 	const float *p = inside ?
-	    (const float *)from->buf.data + ((size_t)y * from->width + (size_t)x) * 3 : NULL;
-	for (int c = 0; c < 3; c++)
+	    (const float *)from->buf.data + ((size_t)y * from->width + (size_t)x) * from->channels : NULL;
+	for (uint32_t c = 0; c < from->channels; c++)
 		sum[c] += share * (p ? p[c] : value);
 }
 
@@ -163,18 +176,18 @@ void td_pass_rotate(struct td_frame *to, const struct td_frame *from, double sin
 	double mx = from->width / 2.0, my = from->height / 2.0;
 	float *out = (float *)to->buf.data;
 	for (uint32_t y = 0; y < to->height; y++) {
-		for (uint32_t x = 0; x < to->width; x++, out += 3) {
+		for (uint32_t x = 0; x < to->width; x++, out += to->channels) {
 			double dx = x + 0.5 - mx, dy = y + 0.5 - my;
 			double sx = cosine * dx - sine * dy + mx - 0.5;
 			double sy = sine * dx + cosine * dy + my - 0.5;
 			double fx = __builtin_floor(sx), fy = __builtin_floor(sy);
-			float ax = (float)(sx - fx), ay = (float)(sy - fy), sum[3] = { 0 };
+			float ax = (float)(sx - fx), ay = (float)(sy - fy);
 			int64_t ix = (int64_t)fx, iy = (int64_t)fy;
-			add_share(sum, from, ix, iy, (1 - ax) * (1 - ay), value);
-			add_share(sum, from, ix + 1, iy, ax * (1 - ay), value);
-			add_share(sum, from, ix, iy + 1, (1 - ax) * ay, value);
-			add_share(sum, from, ix + 1, iy + 1, ax * ay, value);
-			memcpy(out, sum, sizeof sum);
+			memset(out, 0, to->channels * sizeof *out);
+			add_share(out, from, ix, iy, (1 - ax) * (1 - ay), value);
+			add_share(out, from, ix + 1, iy, ax * (1 - ay), value);
+			add_share(out, from, ix, iy + 1, (1 - ax) * ay, value);
+			add_share(out, from, ix + 1, iy + 1, ax * ay, value);
 		}
 	}
 }
@@ -190,17 +203,18 @@ static uint32_t reflect(int64_t i, int64_t n)
 void td_pass_filter(struct td_frame *to, const struct td_frame *from, const float *weights,
     unsigned n)
 {
+	size_t channels = from->channels;
 	for (uint32_t y = 0; y < from->height; y++) {
-		const float *row = (const float *)from->buf.data + (size_t)y * from->width * 3;
+		const float *row = (const float *)from->buf.data + (size_t)y * from->width * channels;
 		for (uint32_t x = 0; x < from->width; x++) {
-			float sum[3] = { 0 };
+			float *sum = (float *)to->buf.data + ((size_t)x * to->width + y) * channels;
+			memset(sum, 0, channels * sizeof *sum);
 			for (unsigned k = 0; k < n; k++) {
 				const float *p = row +
-				    3 * (size_t)reflect((int64_t)x + k - n / 2, from->width);
-				for (int c = 0; c < 3; c++)
+				    channels * reflect((int64_t)x + k - n / 2, from->width);
+				for (size_t c = 0; c < channels; c++)
 					sum[c] += p[c] * weights[k];
 			}
-			memcpy((float *)to->buf.data + ((size_t)x * to->width + y) * 3, sum, sizeof sum);
 		}
 	}
 }

@@ -9,7 +9,10 @@ void td_pass_pad(struct td_frame *to, const struct td_frame *from, uint32_t left
 /* Counter-clockwise, as tf.image.rot90. */
 void td_pass_rot90(struct td_frame *to, const struct td_frame *from);
 
-/* In place, float32. */
+/* Channel c of `to` is channel bands[c] of `from`. */
+void td_pass_bands(struct td_frame *to, const struct td_frame *from, const uint32_t *bands);
+
+/* In place, float32; of three channels, but for clamp and brightness. */
 void td_pass_grayscale(struct td_frame *f);
 void td_pass_clamp(struct td_frame *f, float low, float high);
 /* A colour's distance from grey, from the mean grey, and from black, by a factor; all of
@@ -19,7 +22,7 @@ void td_pass_contrast(struct td_frame *f, float factor);
 void td_pass_brightness(struct td_frame *f, float factor);
 /* Turns hues by that part of the circle. */
 void td_pass_hue(struct td_frame *f, float turn);
-/* A window of one value. Either type. */
+/* A window of one value. */
 void td_pass_fill(struct td_frame *f, struct td_window window, double value);
 
 /* float32, from one frame into another of the same size. Counter-clockwise about the

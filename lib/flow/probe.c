@@ -10,6 +10,7 @@
 #include "stream.h"
 
 #define LOOKS 16
+#define TENSOR_LOOKS 1000
 
 /* One record that is looked at. */
 struct look {
@@ -36,6 +37,7 @@ struct search {
 	const struct td_keys *asked;
 	struct td_keys *keys;
 	struct td_schema *seen; /* NULL: features do not matter */
+	struct td_tensor *tensor;
 };
 
 static int note_features(struct td_schema *seen, const struct look *look, struct tundish_error *e)
@@ -48,12 +50,37 @@ static int note_features(struct td_schema *seen, const struct look *look, struct
 	return ok && td_schema_record(seen, NULL, 0) ? 0 : td_err_memory(e);
 }
 
+/* "NAME/value", where convert puts arrays of different shapes. */
+static bool find_value(const char *image, const struct look *look, struct tundish_feature *ret)
+{
+	char key[256];
+	int n = snprintf(key, sizeof key, "%s/value", image ? image : td_image_keys[0]);
+	return n < (int)sizeof key &&
+	    tundish_example_find(look->data, look->bytes, key, (size_t)n, ret) == 1;
+}
+
+/* The first picture or array that is met; all of them are of its kind. */
+static int note_image(const struct search *search, const struct look *look, const struct tundish_feature *f,
+    struct tundish_error *e)
+{
+	const uint8_t *data;
+	size_t len;
+	if (search->keys->image || !f)
+		return 0;
+	int rc = keep_key(&search->keys->image, f, e);
+	if (rc == 0 && f->kind == TUNDISH_BYTES && tundish_feature_bytes(f, 0, &data, &len) == 1)
+		td_tensor_look(search->tensor, search->keys->image, look->data, look->bytes, data, len);
+	return rc;
+}
+
 static int note_record(const struct search *search, const struct look *look, struct tundish_error *e)
 {
 	struct td_sample s;
 	if (td_sample_find(&s, search->asked, look->data, look->bytes) < 0)
 		return 0;
-	int rc = keep_key(&search->keys->image, s.image, e);
+	if (!s.image && find_value(search->asked->image, look, &s.image_feature))
+		s.image = &s.image_feature;
+	int rc = note_image(search, look, s.image, e);
 	if (rc == 0)
 		rc = keep_key(&search->keys->label, s.label, e);
 	return rc == 0 && search->seen ? note_features(search->seen, look, e) : rc;
@@ -136,6 +163,29 @@ static int find_size(struct tundish_flow *f, struct tundish_error *e)
 	return td_recipe_set_size(&f->recipe, (struct td_size){ 1, 1 }, e);
 }
 
+/* The first good array in that order tells how many channels all have. */
+static int find_tensor(struct tundish_flow *f, struct tundish_error *e)
+{
+	for (uint64_t i = 0; i < f->share.records && i < TENSOR_LOOKS; i++) {
+		struct look look;
+		struct td_pick pick;
+		int rc = td_sampler_at(&f->sampler, 0, i, &pick) < 0 ? td_err_memory(e) : 1;
+		if (rc > 0)
+			rc = look_at(f, pick.record, &look, e);
+		if (rc < 0 || (rc > 0 && td_recipe_try_tensor(&f->recipe, look.data, look.bytes)))
+			return rc;
+	}
+	return 0;
+}
+
+static void find_stream_tensor(struct tundish_flow *f)
+{
+	for (unsigned i = 0; i < f->stream.n_peeked; i++) {
+		if (td_recipe_try_tensor(&f->recipe, f->stream.peeked[i].data.data, f->stream.peeked[i].data.len))
+			return;
+	}
+}
+
 static int find_stream_size(struct tundish_flow *f, struct tundish_error *e)
 {
 	for (unsigned i = 0; i < f->stream.n_peeked; i++) {
@@ -189,7 +239,7 @@ static int find_keys(struct tundish_flow *f, const struct td_keys *asked, struct
 {
 	struct td_recipe *r = &f->recipe;
 	struct td_schema seen = { 0 };
-	const struct search search = { asked, &r->keys, r->chain.select ? &seen : NULL };
+	const struct search search = { asked, &r->keys, r->chain.select ? &seen : NULL, &r->tensor };
 	int rc = f->set.stream ? search_stream(f, &search, e) : r->raw ? 0 : search_files(f, &search, e);
 	if (rc == 0)
 		rc = take_asked(&r->keys, asked, e);
@@ -197,6 +247,17 @@ static int find_keys(struct tundish_flow *f, const struct td_keys *asked, struct
 		rc = find_outs(f, &seen, e);
 	td_schema_free(&seen);
 	return rc;
+}
+
+static int find_channels(struct tundish_flow *f, struct tundish_error *e)
+{
+	struct td_recipe *r = &f->recipe;
+	int rc = td_tensor_settle(&r->tensor, &r->chain, r->keys.image, f->set.files.paths[0], e);
+	if (rc == 0 && r->tensor.on && f->set.stream)
+		find_stream_tensor(f);
+	else if (rc == 0 && r->tensor.on)
+		rc = find_tensor(f, e);
+	return rc < 0 ? rc : td_recipe_set_channels(r, e);
 }
 
 int td_probe(struct tundish_flow *f, const struct td_keys *asked, struct tundish_error *e)
@@ -214,6 +275,9 @@ int td_probe(struct tundish_flow *f, const struct td_keys *asked, struct tundish
 		    "feature image or image/encoded in the records for them; name it");
 	if (!f->has_images)
 		return 0;
+	rc = find_channels(f, e);
+	if (rc < 0)
+		return rc;
 	struct td_size size = td_chain_size(&r->chain);
 	if (size.width && size.height)
 		return td_recipe_set_size(r, size, e);

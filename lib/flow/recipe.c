@@ -9,11 +9,6 @@
 #include "base/err.h"
 #include "base/thread.h"
 
-static size_t dtype_bytes(int dtype)
-{
-	return dtype == TUNDISH_UINT8 ? 1 : dtype == TUNDISH_FLOAT32 ? 4 : 2;
-}
-
 static const char *kind_name(int kind)
 {
 	static const char *const names[] = { "without a kind", "bytes", "float", "int64" };
@@ -97,11 +92,43 @@ static int apply(const struct td_recipe *r, struct td_picture *p, unsigned first
  * the ledger, as it does in the desk. */
 #define SMALL_PICTURE ((uint64_t)8 << 20)
 
-/* What decoding takes at most: all pixels, and for some files all coefficients. */
-static uint64_t decode_bytes(const struct td_image_info *info)
+/* What decoding takes at most: all pixels, and for some files all coefficients; or a tensor
+ * as float32. */
+static uint64_t decode_bytes(const struct td_image_info *info, const struct td_raw *raw)
 {
+	if (raw->data)
+		return (uint64_t)raw->width * raw->height * raw->channels * sizeof(float);
 	uint64_t pixels = (uint64_t)info->width * info->height;
 	return pixels * (info->progressive ? 10 : 4);
+}
+
+/* The picture of a record, or its tensor. */
+struct opened {
+	struct td_image_info info;
+	struct td_raw raw;
+};
+
+static int open_picture(const struct td_recipe *r, struct opened *ret, const struct found *found,
+    const void *record, size_t bytes, struct tundish_error *e)
+{
+	*ret = (struct opened){ 0 };
+	return r->tensor.on ? td_tensor_take(&r->tensor, &ret->raw, r->keys.image, record, bytes, found->file,
+		found->file_bytes, r->max_pixels, e) :
+	    td_image_header(&ret->info, found->file, found->file_bytes, r->max_pixels, e);
+}
+
+static int start(const struct td_recipe *r, struct td_picture *p, struct td_desk *desk,
+    const struct opened *from, const struct found *found, struct tundish_error *e)
+{
+	if (!r->tensor.on) {
+		td_picture_start(p, desk, &from->info, found->file, found->file_bytes, e);
+		return 0;
+	}
+	td_picture_start_raw(p, desk, &from->raw, e);
+	if (p->channels != r->source_channels)
+		return td_err(e, TUNDISH_E_SCHEMA, "%u channels, wanted are %u", p->channels,
+		    r->source_channels);
+	return 0;
 }
 
 /* True when the picture has to leave by gate as well. */
@@ -136,8 +163,8 @@ static void slim(struct td_gate *g, struct td_desk *desk)
 /* Keeps the picture as it is now, where there is room. */
 static int keep(const struct td_recipe *r, struct td_picture *p, uint64_t number, int64_t label)
 {
-	size_t values = (size_t)p->width * p->height * 3;
-	struct td_cached *entry = td_cache_room(r->cache, values * (p->floats ? sizeof(float) : 1));
+	size_t values = (size_t)p->width * p->height * p->channels;
+	struct td_cached *entry = td_cache_room(r->cache, values * td_elem_bytes(p->elem));
 	struct td_frame *f;
 	if (!entry)
 		return 0;
@@ -148,7 +175,8 @@ static int keep(const struct td_recipe *r, struct td_picture *p, uint64_t number
 	}
 	entry->width = f->width;
 	entry->height = f->height;
-	entry->floats = f->floats;
+	entry->channels = f->channels;
+	entry->elem = f->elem;
 	entry->label = label;
 	memcpy(entry->data, f->buf.data, entry->bytes);
 	td_cache_put(r->cache, number, entry);
@@ -208,8 +236,8 @@ int td_recipe_make_kept(const struct td_recipe *r, struct td_desk *desk,
 	int rc = td_columns_label(room->columns, &r->outs, room->row, kept->label, e);
 	if (rc < 0)
 		return rc;
-	td_picture_start_kept(&p, desk, kept->data, (struct td_size){ kept->width, kept->height },
-	    kept->floats, e);
+	td_picture_start_raw(&p, desk, &(struct td_raw){ kept->data, kept->width, kept->height,
+		kept->channels, kept->elem }, e);
 	return finish(r, &p, r->cut, epoch, position, room->image, ret_differs);
 }
 
@@ -218,7 +246,7 @@ int td_recipe_make(const struct td_recipe *r, struct td_desk *desk, const void *
     bool *ret_differs, struct tundish_error *e)
 {
 	struct found found;
-	uint64_t start = td_now_ns();
+	uint64_t begun = td_now_ns();
 	int rc = parse(r, record, bytes, &found, e);
 	*ret_differs = false;
 	if (rc == 0 && !r->raw)
@@ -229,20 +257,21 @@ int td_recipe_make(const struct td_recipe *r, struct td_desk *desk, const void *
 		rc = td_columns_read(room->columns, &r->outs, room->row, record, bytes, r->ledger, e);
 	if (rc < 0 || !r->keys.image)
 		return rc;
-	struct td_image_info info;
-	rc = td_image_header(&info, found.file, found.file_bytes, r->max_pixels, e);
+	struct opened from;
+	rc = open_picture(r, &from, &found, record, bytes, e);
 	if (rc < 0)
 		return rc;
-	desk->parse_ns += td_now_ns() - start;
+	desk->parse_ns += td_now_ns() - begun;
 	struct td_picture p;
-	uint64_t need = decode_bytes(&info);
+	uint64_t need = decode_bytes(&from.info, &from.raw);
 	bool large = r->gate && enter(r->gate, desk, need);
-	td_picture_start(&p, desk, &info, found.file, found.file_bytes, e);
+	rc = start(r, &p, desk, &from, &found, e);
 	p.index = found.index;
 	p.index_len = found.index_bytes;
-	if (!p.index && r->cache && r->cache->kind == TD_CACHE_INDEX && number != TD_NO_RECORD)
+	if (!p.index && !r->tensor.on && r->cache && r->cache->kind == TD_CACHE_INDEX && number != TD_NO_RECORD)
 		use_index(r, &p, number);
-	rc = apply(r, &p, 0, r->cut, epoch, position);
+	if (rc == 0)
+		rc = apply(r, &p, 0, r->cut, epoch, position);
 	if (rc == 0 && keeps_pictures(r) && number != TD_NO_RECORD)
 		rc = keep(r, &p, number, *room->label);
 	if (rc == 0)
@@ -258,16 +287,17 @@ int td_recipe_measure(const struct td_recipe *r, struct td_desk *desk, const voi
     size_t bytes, uint64_t epoch, uint64_t position, struct td_size *ret, struct tundish_error *e)
 {
 	struct found found;
-	struct td_image_info info;
+	struct opened from;
 	int rc = parse(r, record, bytes, &found, e);
 	if (rc == 0)
-		rc = td_image_header(&info, found.file, found.file_bytes, r->max_pixels, e);
+		rc = open_picture(r, &from, &found, record, bytes, e);
 	if (rc < 0)
 		return rc;
 	struct td_picture p;
 	struct td_frame *f;
-	td_picture_start(&p, desk, &info, found.file, found.file_bytes, e);
-	rc = apply(r, &p, 0, r->chain.n, epoch, position);
+	rc = start(r, &p, desk, &from, &found, e);
+	if (rc == 0)
+		rc = apply(r, &p, 0, r->chain.n, epoch, position);
 	if (rc == 0)
 		rc = td_picture_settle(&p, false, &f);
 	if (rc == 0)
@@ -275,9 +305,36 @@ int td_recipe_measure(const struct td_recipe *r, struct td_desk *desk, const voi
 	return rc;
 }
 
+bool td_recipe_try_tensor(struct td_recipe *r, const void *record, size_t bytes)
+{
+	struct found found;
+	struct opened from;
+	if (parse(r, record, bytes, &found, NULL) < 0 ||
+	    open_picture(r, &from, &found, record, bytes, NULL) < 0)
+		return false;
+	r->source_channels = from.raw.channels;
+	td_tensor_fix(&r->tensor, r->keys.image, record, bytes, found.file_bytes);
+	return true;
+}
+
+int td_recipe_set_channels(struct td_recipe *r, struct tundish_error *e)
+{
+	if (!r->tensor.on)
+		r->source_channels = 3;
+	if (r->source_channels == 0)
+		return td_err(e, TUNDISH_E_USAGE, "none of the first records holds an array of the shape and type "
+		    "that are told");
+	if (r->tensor.plain && !td_chain_any(&r->chain))
+		return td_err(e, TUNDISH_E_USAGE, "arrays of %u axes can be normalized, clamped and cast alone",
+		    r->tensor.n_axes);
+	if (r->tensor.on && r->chain.keeps)
+		r->chain.dtype = td_elem_dtype(r->tensor.elem);
+	return td_chain_channels(&r->chain, r->tensor.elem, r->source_channels, &r->channels, e);
+}
+
 int td_recipe_set_size(struct td_recipe *r, struct td_size size, struct tundish_error *e)
 {
-	size_t bytes = dtype_bytes(r->chain.dtype) * 3;
+	size_t bytes = td_dtype_bytes(r->chain.dtype) * r->channels;
 	if (td_mul_overflow(bytes, size.width, &bytes) || td_mul_overflow(bytes, size.height, &bytes))
 		return td_err(e, TUNDISH_E_LIMIT, "a picture of %ux%u is too large", size.height,
 		    size.width);

@@ -7,12 +7,14 @@
 #include "outs.h"
 #include "picture.h"
 #include "record/sample.h"
+#include "tensor.h"
 
 /* What is the same for all records. */
 struct td_recipe {
 	struct td_chain chain;
 	struct td_keys keys;	/* the names that this set uses; NULL: none of it goes out */
 	struct td_outs outs;
+	struct td_tensor tensor;
 	struct td_ledger *ledger;
 	bool raw;		/* records are pictures and nothing else; the caller knows labels */
 	uint64_t seed, max_pixels;
@@ -20,6 +22,7 @@ struct td_recipe {
 	unsigned cut;		/* operations before it do not draw, and are done once */
 	struct td_gate *gate;	/* for pictures that take much memory to decode; or NULL */
 	uint32_t width, height; /* of a row's picture; 0 until known */
+	uint32_t channels, source_channels; /* behind the operations, and before them */
 	size_t row_bytes;	/* of a row's picture */
 	char first[TD_ESC_MAX + 96]; /* the picture that gave the size, where one did */
 };
@@ -50,5 +53,9 @@ int td_recipe_make_kept(const struct td_recipe *r, struct td_desk *desk,
 int td_recipe_measure(const struct td_recipe *r, struct td_desk *desk, const void *record,
     size_t bytes, uint64_t epoch, uint64_t position, struct td_size *ret, struct tundish_error *e);
 
+/* Takes the channels of tensors from this record, if it is good. */
+bool td_recipe_try_tensor(struct td_recipe *r, const void *record, size_t bytes);
+/* Fixes channels and type of rows. USAGE where an operation cannot be done to them. */
+int td_recipe_set_channels(struct td_recipe *r, struct tundish_error *e);
 /* Fixes the size of rows. */
 int td_recipe_set_size(struct td_recipe *r, struct td_size size, struct tundish_error *e);

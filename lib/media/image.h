@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
+#include "base/elem.h"
 #include "tundish.h"
 
 enum td_image_kind {
@@ -83,7 +84,7 @@ struct td_window {
 
 /* Pixels in the decoder's memory, valid until its next use. `step` is the distance
  * of two pixels in bytes: 4 for JPEG colour (RGBX), else `channels`; `stride` that
- * of two rows. channels is 3 always: grey is repeated, alpha dropped, 16 bits
+ * of two rows. channels is 3: grey is repeated, alpha dropped, 16 bits
  * become their high byte, palettes are looked up, CMYK is turned to RGB. */
 struct td_pixels {
 	const uint8_t *data;
@@ -91,7 +92,7 @@ struct td_pixels {
 	unsigned channels, step;
 	size_t stride;
 	unsigned warnings; /* of the decoder: damage that it painted over */
-	bool floats; /* samples are float32, `step` counts them: for td_store_pixels() only */
+	enum td_elem elem; /* of samples, which `step` counts; uint8 of all that is decoded */
 	/* Where the window lies when the picture was made smaller, in samples; across 0: it
 	 * is all there is. */
 	double left, top, across, down;

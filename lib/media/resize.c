@@ -26,7 +26,7 @@ struct job {
 	struct axis x, y;
 	float *row;	/* a source row, or a blend of some */
 	float *out_row; /* interleaved floats, where they do not go straight to the batch */
-	float scale[3], bias[3];
+	float scale[3], bias[3]; /* of three channels */
 };
 
 void td_scratch_free(struct td_scratch *s)
@@ -132,15 +132,15 @@ static int plan(struct job *j, struct td_scratch *s, struct tundish_error *e)
 	if (!bytes_x || !bytes_y || td_add_overflow(bytes_x, bytes_y, &both) ||
 	    !td_buf_fit(&s->weights, both) ||
 	    !td_buf_fit(&s->rows, ((size_t)src->width * src->step + 4) * sizeof(float)) ||
-	    !td_buf_fit(&s->floats, ((size_t)to->width * 6 + 4) * sizeof(float)))
+	    !td_buf_fit(&s->floats, ((size_t)to->width * src->channels * 2 + 4) * sizeof(float)))
 		return td_err_memory(e);
 	plan_axis(&j->x, s->weights.data, src->width, x, to->width, rule, most_x, src->step);
 	plan_axis(&j->y, s->weights.data + bytes_x, src->height, y, to->height, rule, most_y, 1);
 	j->row = (float *)s->rows.data;
 	j->out_row = (float *)s->floats.data;
-	for (int c = 0; c < 3; c++) {
-		j->scale[c] = to->scaled ? to->scale[c] : 1;
-		j->bias[c] = to->scaled ? to->bias[c] : 0;
+	for (int c = 0; c < 3 && src->channels == 3; c++) {
+		j->scale[c] = to->scale ? to->scale[c] : 1;
+		j->bias[c] = to->scale ? to->bias[c] : 0;
 	}
 	return 0;
 }
@@ -177,7 +177,7 @@ static void blend_rows(struct job *j, uint32_t y)
 {
 	const struct td_pixels *src = j->src;
 	size_t n = (size_t)src->width * src->step;
-	if (src->floats) {
+	if (src->elem == TD_FLOAT32) {
 		blend_float_rows(j, y);
 		return;
 	}
@@ -193,18 +193,54 @@ static void blend_rows(struct job *j, uint32_t y)
 		    j->row, src->data + (t->first + k) * src->stride, t->weights[k], n, k > 0);
 }
 
-static void blend_columns(struct job *j, float *to)
+/* The same for any number of channels. */
+static void lerp_any(const struct job *j, float *to)
+{
+	size_t channels = j->src->channels;
+	for (uint32_t x = 0; x < j->store->width; x++, to += channels) {
+		const struct td_lerp *t = &j->x.lerp[x];
+		blend_floats(to, j->row + t->a, j->row + t->b, t->t, channels);
+	}
+}
+
+static void sum_any(const struct job *j, float *to)
+{
+	size_t channels = j->src->channels;
+	for (uint32_t x = 0; x < j->store->width; x++, to += channels) {
+		const struct td_taps *t = &j->x.taps[x];
+		for (uint32_t k = 0; k < t->count; k++)
+			weigh_floats(to, j->row + t->first + k * channels, t->weights[k], channels, k > 0);
+	}
+}
+
+static void scale_any(const struct job *j, float *to)
+{
+	const struct td_store *s = j->store;
+	size_t channels = j->src->channels;
+	for (uint32_t x = 0; x < s->width; x++, to += channels)
+		for (size_t c = 0; c < channels; c++)
+			to[c] = to[c] * s->scale[c] + s->bias[c];
+}
+
+static void blend_any(const struct job *j, float *to)
 {
 	if (j->x.lerp)
+		lerp_any(j, to);
+	else
+		sum_any(j, to);
+	if (j->store->scale)
+		scale_any(j, to);
+}
+
+static void blend_columns(struct job *j, float *to)
+{
+	if (j->src->channels != 3)
+		blend_any(j, to);
+	else if (j->x.lerp)
 		j->kernels->lerp(to, j->row, j->x.lerp, j->store->width, j->scale, j->bias);
 	else
 		j->kernels->sum(
 		    to, j->row, j->x.taps, j->store->width, j->src->step, j->scale, j->bias);
-}
-
-static size_t sample_bytes(int dtype)
-{
-	return dtype == TUNDISH_UINT8 ? 1 : dtype == TUNDISH_FLOAT32 ? 4 : 2;
 }
 
 static void cast(const struct job *j, void *to, const float *from, size_t n)
@@ -224,23 +260,34 @@ static void cast(const struct job *j, void *to, const float *from, size_t n)
 	}
 }
 
+static void split_any(float *planes, const float *row, size_t width, size_t channels)
+{
+	for (size_t x = 0; x < width; x++)
+		for (size_t c = 0; c < channels; c++)
+			planes[c * width + x] = row[x * channels + c];
+}
+
 static void store_row(struct job *j, uint32_t y)
 {
 	const struct td_store *to = j->store;
-	size_t width = to->width, bytes = sample_bytes(to->dtype), plane = width * to->height;
+	size_t width = to->width, bytes = td_dtype_bytes(to->dtype), plane = width * to->height;
+	size_t channels = j->src->channels;
 	uint8_t *out = to->out;
 	if (!to->nchw) {
-		out += 3 * width * y * bytes;
+		out += channels * width * y * bytes;
 		bool straight = to->dtype == TUNDISH_FLOAT32;
 		blend_columns(j, straight ? (float *)out : j->out_row);
 		if (!straight)
-			cast(j, out, j->out_row, 3 * width);
+			cast(j, out, j->out_row, channels * width);
 		return;
 	}
 	blend_columns(j, j->out_row);
-	float *planes = j->out_row + 3 * width;
-	j->kernels->split(planes, planes + width, planes + 2 * width, j->out_row, width);
-	for (size_t c = 0; c < 3; c++)
+	float *planes = j->out_row + channels * width;
+	if (channels == 3)
+		j->kernels->split(planes, planes + width, planes + 2 * width, j->out_row, width);
+	else
+		split_any(planes, j->out_row, width, channels);
+	for (size_t c = 0; c < channels; c++)
 		cast(j, out + (c * plane + width * y) * bytes, planes + c * width, width);
 }
 
@@ -259,7 +306,35 @@ static void flip(struct axis *a, uint32_t n)
 	}
 }
 
-/* uint8 as it is: nothing to compute. */
+/* The sample at `from` into the plane of its channel. */
+static void copy_planes(uint8_t *out, const uint8_t *from, size_t channels, size_t plane, size_t bytes)
+{
+	for (size_t c = 0; c < channels; c++)
+		memcpy(out + c * plane * bytes, from + c * bytes, bytes);
+}
+
+/* Samples as they are: nothing to compute. */
+static void copy_any(const struct td_pixels *src, const struct td_store *to)
+{
+	size_t bytes = td_elem_bytes(src->elem), channels = src->channels, width = to->width;
+	size_t pixel = channels * bytes, step = src->step * bytes, plane = width * to->height;
+	bool whole = !to->nchw && !to->hflip && src->step == channels;
+	uint8_t *out = to->out;
+	for (size_t y = 0; y < to->height; y++) {
+		const uint8_t *row = src->data + (to->vflip ? to->height - 1 - y : y) * src->stride;
+		if (whole)
+			memcpy(out + y * width * pixel, row, width * pixel);
+		for (size_t x = 0; x < width && !whole; x++) {
+			const uint8_t *from = row + (to->hflip ? width - 1 - x : x) * step;
+			if (to->nchw)
+				copy_planes(out + (y * width + x) * bytes, from, channels, plane, bytes);
+			else
+				memcpy(out + (y * width + x) * pixel, from, pixel);
+		}
+	}
+}
+
+/* The same for bytes of three channels. */
 static void copy_pixels(const struct td_pixels *src, const struct td_store *to)
 {
 	size_t width = to->width, plane = width * to->height;
@@ -284,15 +359,20 @@ static void copy_pixels(const struct td_pixels *src, const struct td_store *to)
 int td_store_pixels(const struct td_pixels *src, const struct td_store *store,
     struct td_scratch *s, struct tundish_error *e)
 {
-	if (src->channels != 3 || src->step < 3 || src->step > 4 || !src->width ||
-	    !src->height || src->width > INT32_MAX / 4 || store->width > INT32_MAX / 4 ||
-	    !store->width || !store->height || store->dtype > TUNDISH_FLOAT32 ||
-	    store->dtype < 0)
+	bool moves = same_size(src, store) && !store->scale && store->dtype == td_elem_dtype(src->elem);
+	bool computes = (src->elem == TD_UINT8 || src->elem == TD_FLOAT32) &&
+	    store->dtype >= 0 && store->dtype <= TUNDISH_FLOAT32;
+	bool three = src->channels == 3 && (src->step == 3 || src->step == 4);
+	if (!src->channels || !(three || src->step == src->channels) || !src->width || !src->height ||
+	    !store->width || !store->height || !(moves || computes) ||
+	    src->width > INT32_MAX / 4 / src->step || store->width > INT32_MAX / 4 / src->step)
 		return td_err(e, TUNDISH_E_INVALID, "pixels cannot be stored like this");
-	if (same_size(src, store) && !store->scaled && store->dtype == TUNDISH_UINT8 && !src->floats) {
+	if (moves && three && src->elem == TD_UINT8)
 		copy_pixels(src, store);
+	else if (moves)
+		copy_any(src, store);
+	if (moves)
 		return 0;
-	}
 	struct job j = { .src = src, .store = store, .kernels = td_kernels() };
 	int r = plan(&j, s, e);
 	if (r < 0)

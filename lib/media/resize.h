@@ -15,8 +15,7 @@ struct td_store {
 	uint32_t width, height;
 	enum td_resize_rule rule; /* unused when the size stays */
 	bool hflip, vflip;
-	bool scaled; /* use scale and bias; else the value as it is */
-	float scale[3], bias[3];
+	const float *scale, *bias; /* one for each channel; NULL: the value as it is */
 	int dtype; /* enum tundish_dtype; uint8: rounded to nearest even, clamped, NaN 0 */
 	bool nchw; /* planes, else interleaved */
 	void *out;
@@ -28,7 +27,9 @@ struct td_scratch {
 };
 void td_scratch_free(struct td_scratch *s);
 
-/* Takes a source of pixels to store->out. The result depends on nothing but the
- * arguments: the same on every CPU. MEMORY is the only error. */
+/* Takes a source of pixels, uint8 or float32 where a float may lie, to store->out, which has
+ * as many channels. Of any other type pixels can only be moved: to the same size and type,
+ * unscaled. The result depends on nothing but the arguments: the same on every CPU. MEMORY
+ * is the only error. */
 int td_store_pixels(const struct td_pixels *src, const struct td_store *store,
     struct td_scratch *s, struct tundish_error *e);

@@ -109,9 +109,8 @@ static double crop_rate(const struct file *files, int n, struct td_decoder *d, e
 			.height = 224,
 			.dtype = TUNDISH_FLOAT32,
 			.hflip = td_rng_u32(&r) & 1,
-			.scaled = true,
-			.scale = { 0.0171f, 0.0175f, 0.0174f },
-			.bias = { -2.1f, -2.0f, -1.8f },
+			.scale = (const float[3]){ 0.0171f, 0.0175f, 0.0174f },
+			.bias = (const float[3]){ -2.1f, -2.0f, -1.8f },
 			.out = batch + (size_t)(i % 64) * 224 * 224 * 3 };
 		td_store_pixels(&p, &s, &scratch, &e);
 	}

@@ -19,6 +19,12 @@ static void chain(const char *text)
 	MUST(c.n <= TD_OPS_MAX);
 	struct td_size size = td_chain_size(&c);
 	MUST(!size.width == !size.height);
+	for (int elem = TD_UINT8; elem <= TD_COMPLEX128; elem++) {
+		uint32_t channels;
+		if (td_chain_channels(&c, (enum td_elem)elem, 3, &channels, &e) < 0)
+			must_be_told(TUNDISH_E_USAGE, &e);
+	}
+	td_chain_close(&c);
 }
 
 static void order(const char *text)

@@ -34,6 +34,7 @@ static void test_text(void **state)
 	struct td_size s = td_chain_size(&c);
 	assert_int_equal(s.width, 224);
 	assert_int_equal(s.height, 224);
+	td_chain_close(&c);
 	c = parse("");
 	assert_int_equal(c.n, 0);
 	assert_int_equal(c.dtype, TUNDISH_UINT8);
@@ -45,9 +46,24 @@ static void test_text(void **state)
 	assert_false(c.random);
 	c = parse("resize:8,rule=area cast:uint8 normalize:mean=0.5,std=.1/.2/.3 clamp:-1-1");
 	assert_int_equal(c.ops[0].rule, TD_RESIZE_AREA);
-	assert_true(c.ops[2].mean[1] == 0.5 && c.ops[2].std[2] == .3);
+	assert_true(c.ops[2].mean.list[1] == 0.5 && c.ops[2].std.list[2] == .3);
 	assert_true(c.ops[3].range[0] == -1 && c.ops[3].range[1] == 1);
 	assert_int_equal(c.dtype, TUNDISH_FLOAT32);
+	td_chain_close(&c);
+	c = parse("bands:10-12,3,55 tensor:8x6x70,dtype=int16 clamp:0-9");
+	assert_int_equal(c.n, 2);
+	static const uint32_t bands[5] = { 9, 10, 11, 2, 54 };
+	assert_int_equal(c.ops[0].bands.n, 5);
+	assert_memory_equal(c.ops[0].bands.list, bands, sizeof bands);
+	assert_true(c.tensor_axes == 3 && c.tensor_shape[0] == 8 && c.tensor_shape[2] == 70);
+	assert_true(c.tensor_typed && c.tensor_elem == TD_INT16);
+	uint32_t channels;
+	struct tundish_error e = { 0 };
+	assert_int_equal(td_chain_channels(&c, TD_INT16, 70, &channels, &e), 0);
+	assert_int_equal(channels, 5);
+	assert_int_equal(td_chain_channels(&c, TD_INT16, 54, &channels, &e), TUNDISH_E_USAGE);
+	assert_string_equal(e.text, "bands cannot be done to pictures or arrays of 54 channels");
+	td_chain_close(&c);
 }
 
 static void test_wrong_text(void **state)
@@ -69,7 +85,16 @@ static void test_wrong_text(void **state)
 	assert_wrong("resize:2 decode", "decode stands first");
 	assert_wrong("layout:nchw hflip", "layout stands last");
 	assert_wrong("cast:float16 hflip", "only layout may follow");
-	assert_wrong("normalize:mean=1/2,std=1", "not understood");
+	assert_wrong("normalize:mean=1/2,std=1/2/3", "as many numbers");
+	assert_wrong("normalize:mean=1//2,std=1", "not understood");
+	assert_wrong("bands:0", "not understood");
+	assert_wrong("bands:5-4", "not understood");
+	assert_wrong("bands:1-100000,1", "not understood");
+	assert_wrong("bands:3,x", "not understood");
+	assert_wrong("tensor:8x", "not understood");
+	assert_wrong("tensor:1x2x3x4x5x6x7x8", "not understood");
+	assert_wrong("tensor:8,dtype=float16", "not understood");
+	assert_wrong("tensor:8 tensor:8", "given twice");
 	assert_wrong("normalize:no-such-file.json", "not understood");
 	assert_wrong("normalize:mean=1", "mean and std go together");
 	assert_wrong("normalize:unit,mean=1,std=1", "give a name");
@@ -99,6 +124,7 @@ static struct td_picture applied(const char *text, uint32_t width, uint32_t heig
 		td_rng_at(&rng, 1, 0, position, c.ops[i].purpose);
 		assert_int_equal(td_op_apply(&c.ops[i], &p, &rng), 0);
 	}
+	td_chain_close(&c);
 	return p;
 }
 

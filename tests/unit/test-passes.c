@@ -9,7 +9,7 @@
 
 static struct td_frame frame(uint32_t width, uint32_t height)
 {
-	struct td_frame f = { .width = width, .height = height, .floats = true };
+	struct td_frame f = { .width = width, .height = height, .channels = 3, .elem = TD_FLOAT32 };
 	assert_true(td_buf_fit(&f.buf, (size_t)width * height * 12));
 	memset(f.buf.data, 0, (size_t)width * height * 12);
 	return f;
@@ -135,7 +135,7 @@ static void test_fill(void **state)
 	assert_pixel(&f, 3, 2, 7.5, 7.5, 7.5);
 	assert_pixel(&f, 4, 2, 0, 0, 0);
 	assert_pixel(&f, 1, 1, 0, 0, 0);
-	f.floats = false;
+	f.elem = TD_UINT8;
 	memset(f.buf.data, 0, 60);
 	td_pass_fill(&f, (struct td_window){ 0, 0, 5, 4 }, 300);
 	for (int i = 0; i < 60; i++)

@@ -94,11 +94,8 @@ static void test_eval_chain(void **state)
 			.height = 224,
 			.dtype = TUNDISH_FLOAT32,
 			.out = out,
-			.scaled = true };
-		for (int c = 0; c < 3; c++) {
-			to.scale[c] = 1 / 127.5f;
-			to.bias[c] = -1;
-		}
+			.scale = (const float[3]){ 1 / 127.5f, 1 / 127.5f, 1 / 127.5f },
+			.bias = (const float[3]){ -1, -1, -1 } };
 		assert_int_equal(td_store_pixels(&p, &to, &scratch, NULL), 0);
 		struct blob npy = load(pixel_file(names[i], ".tf-eval.npy"));
 		assert_true(worst(out, npy_data(&npy), 224 * 224 * 3) <= 0.001);
@@ -166,10 +163,9 @@ static void test_normalise(void **state)
 	static float unit[256 * 3];
 	static uint8_t back[256 * 3];
 	struct td_store to = {
-		.width = 16, .height = 16, .dtype = TUNDISH_FLOAT32, .out = unit, .scaled = true
+		.width = 16, .height = 16, .dtype = TUNDISH_FLOAT32, .out = unit,
+		.scale = (const float[3]){ 1 / 255.0f, 1 / 255.0f, 1 / 255.0f }, .bias = (const float[3]){ 0 }
 	};
-	for (int c = 0; c < 3; c++)
-		to.scale[c] = 1 / 255.0f;
 	assert_int_equal(td_store_pixels(&p, &to, &scratch, NULL), 0);
 	for (unsigned i = 0; i < 768; i++)
 		unit[i] *= 255;
@@ -199,18 +195,20 @@ static float pixel(
 	uint32_t y0 = TD_MIN((uint32_t)fy, p->height - 1), y1 = TD_MIN(y0 + 1, p->height - 1);
 	const uint8_t *r0 = p->data + y0 * p->stride, *r1 = p->data + y1 * p->stride;
 	float ty = (float)(fy - y0), tx = (float)(fx - x0);
-	float a = r0[x0 * p->step + (unsigned)c], b = r1[x0 * p->step + (unsigned)c];
+	size_t at = x0 * p->step + (unsigned)c;
+	float a = (float)td_elem_value(p->elem, r0, at), b = (float)td_elem_value(p->elem, r1, at);
 	float left = a + (b - a) * ty;
-	a = r0[x1 * p->step + (unsigned)c];
-	b = r1[x1 * p->step + (unsigned)c];
+	at = x1 * p->step + (unsigned)c;
+	a = (float)td_elem_value(p->elem, r0, at);
+	b = (float)td_elem_value(p->elem, r1, at);
 	float right = a + (b - a) * ty;
 	float v = left + (right - left) * tx;
-	return s->scaled ? v * s->scale[c] + s->bias[c] : v;
+	return s->scale ? v * s->scale[c] + s->bias[c] : v;
 }
 
 static void check_store(const struct td_pixels *p, struct td_store *s)
 {
-	size_t n = (size_t)s->width * s->height * 3, bytes = s->dtype == TUNDISH_UINT8	   ? 1
+	size_t channels = p->channels, n = (size_t)s->width * s->height * channels, bytes = s->dtype == TUNDISH_UINT8	   ? 1
 							     : s->dtype == TUNDISH_FLOAT32 ? 4
 											   : 2;
 	/* exactly as large as needed: writes beyond are seen */
@@ -218,8 +216,8 @@ static void check_store(const struct td_pixels *p, struct td_store *s)
 	assert_int_equal(td_store_pixels(p, s, &scratch, NULL), 0);
 	const struct td_kernels *plain = td_kernels_at(0);
 	for (size_t i = 0; i < n; i++) {
-		int c = (int)(s->nchw ? i / (n / 3) : i % 3);
-		size_t at = s->nchw ? i % (n / 3) : i / 3;
+		int c = (int)(s->nchw ? i / (n / channels) : i % channels);
+		size_t at = s->nchw ? i % (n / channels) : i / channels;
 		float want =
 		    pixel(p, s, (uint32_t)(at % s->width), (uint32_t)(at / s->width), c);
 		uint8_t cast[4];
@@ -236,7 +234,7 @@ static void check_store(const struct td_pixels *p, struct td_store *s)
 	free(s->out);
 }
 
-/* Sizes, steps, flips, types and layouts, against the plain words above. */
+/* Sizes, channels, steps, flips, types and layouts, against the plain words above. */
 static void test_store(void **state)
 {
 	(void)state;
@@ -244,25 +242,29 @@ static void test_store(void **state)
 	for (int i = 0; i < 600; i++) {
 		struct td_pixels p = { .width = 1 + draw(&seed) % 40,
 			.height = 1 + draw(&seed) % 40,
-			.channels = 3,
-			.step = 3 + draw(&seed) % 2 };
-		p.stride = p.width * p.step;
+			.channels = i % 2 ? 3 : 1 + draw(&seed) % 9,
+			.elem = i % 3 ? TD_UINT8 : TD_FLOAT32 };
+		p.step = p.channels + (p.channels == 3 ? draw(&seed) % 2 : 0);
+		size_t values = (size_t)p.width * p.step, bytes = td_elem_bytes(p.elem);
+		p.stride = values * bytes;
 		uint8_t *data = malloc(p.stride * p.height);
-		for (size_t k = 0; k < p.stride * p.height; k++)
-			data[k] = (uint8_t)draw(&seed);
+		for (size_t k = 0; k < values * p.height; k++)
+			td_elem_put(p.elem, data + k * bytes, (double)(uint8_t)draw(&seed));
 		p.data = data;
 		bool same = draw(&seed) % 3 == 0;
 		struct td_store s = { .width = same ? p.width : 1 + draw(&seed) % 50,
 			.height = same ? p.height : 1 + draw(&seed) % 50,
 			.hflip = draw(&seed) % 2,
 			.vflip = draw(&seed) % 2,
-			.scaled = draw(&seed) % 2,
 			.dtype = (int)(draw(&seed) % 4),
 			.nchw = draw(&seed) % 2 };
-		for (int c = 0; c < 3; c++) {
-			s.scale[c] = (float)(draw(&seed) % 1000) / 313;
-			s.bias[c] = (float)(draw(&seed) % 1000) / 7 - 70;
+		float scale[9], bias[9];
+		for (int c = 0; c < 9; c++) {
+			scale[c] = (float)(draw(&seed) % 1000) / 313;
+			bias[c] = (float)(draw(&seed) % 1000) / 7 - 70;
 		}
+		s.scale = draw(&seed) % 2 ? scale : NULL;
+		s.bias = bias;
 		check_store(&p, &s);
 		free(data);
 	}
