@@ -33,6 +33,7 @@ static const struct opt options[] = {
 	OPT_FLAG("stack", 0, S, stack, 1),
 	OPT_STRING("group-by", 0, S, group_by),
 	OPT_STRING("split-by", 0, S, split_by),
+	OPT_STRING("frames", 0, S, frames),
 	OPT_CHOICE("order", 0, S, shuffle, orders),
 	PACK_OPTIONS,
 	OPT_END,

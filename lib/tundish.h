@@ -429,6 +429,9 @@ struct tundish_pack_options {
 	const char *region;	/* * only "y:x:height:width" of each array */
 	int apply_scale;	/* * gain, offset and reflectance factor, as float32 */
 	int stack;		/* * all frames of a file in one record, not one each */
+	/* * Frames of videos: "all" (NULL), "every:K", "fps:F" (those shown at even steps of
+	 * time), "keys". */
+	const char *frames;
 	/* Words {name} {split} {shard} {shards} {count};
 	 * NULL: "{name}-{split}.tfrecord-{shard}-of-{shards}". */
 	const char *name_template;

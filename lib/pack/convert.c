@@ -87,6 +87,7 @@ static int list_items(struct convert *c, struct tundish_error *e)
 		.label_offset = o->label_offset,
 		.cut = &c->cut,
 		.threads = o->threads,
+		.memory = o->memory,
 		.listener = &o->listener,
 	};
 	int rc = td_list(&c->list, &options, &c->p.bad, e);
@@ -94,6 +95,10 @@ static int list_items(struct convert *c, struct tundish_error *e)
 		return rc;
 	c->mixed = c->list.arrays.n > 0 && c->list.arrays.n < c->list.n;
 	c->alike = c->list.arrays.alike && !c->mixed;
+	/* what decoders of videos hold comes out of the budget, too */
+	if (c->list.work_bytes)
+		c->p.threads = (unsigned)TD_MIN((uint64_t)c->p.threads,
+		    TD_MAX(td_memory(o->memory) / 2 / c->list.work_bytes, (uint64_t)1));
 	c->p.found = c->list.found;
 	c->p.left_out = c->list.left_out + c->list.parts_left_out;
 	c->p.left_out_what = c->list.parts_left_out ? "others" : c->list.left_out == 1 ? "other file" : "other files";
@@ -301,7 +306,9 @@ static int make_picture(struct convert *c, const struct td_item *item, struct ha
 {
 	const struct td_key_names *k = &c->keys;
 	struct td_prepared p;
-	int rc = td_prepare_picture(&c->prepare, &h->desk, h->loaded.data.data, h->loaded.data.len, &p, e);
+	const struct td_buf *s = &h->loaded.data;
+	int rc = h->loaded.encoded ? td_prepare_made(&c->prepare, &h->desk, s->data, s->len, &p, e) :
+				     td_prepare_picture(&c->prepare, &h->desk, s->data, s->len, &p, e);
 	if (rc < 0)
 		return rc;
 	const struct td_bytes format = bytes_of(p.info.kind == TD_IMAGE_PNG ? "png" : "jpeg");
@@ -332,6 +339,12 @@ static int make_array(struct convert *c, const struct td_item *item, struct hand
 	return finish_record(c, item, h, frames, e);
 }
 
+static int encode_pixels(void *ctx, struct td_buf *out, const struct td_pixels *pixels, struct tundish_error *e)
+{
+	const struct convert *c = ctx;
+	return td_prepare_pixels(&c->prepare, out, pixels, e);
+}
+
 static int make(void *ctx, uint32_t number, unsigned worker, struct td_buf *frames, struct tundish_error *e)
 {
 	struct convert *c = ctx;
@@ -359,9 +372,15 @@ static int place(void *ctx, uint32_t number, struct td_place *ret, const char **
 
 static int make_hands(struct convert *c, struct tundish_error *e)
 {
-	c->n_hands = td_threads(c->p.o->threads);
+	c->n_hands = c->p.threads;
 	c->hands = calloc(c->n_hands, sizeof *c->hands);
-	return c->hands ? 0 : td_err_memory(e);
+	if (!c->hands)
+		return td_err_memory(e);
+	for (unsigned i = 0; i < c->n_hands; i++) {
+		c->hands[i].loaded.encode = encode_pixels;
+		c->hands[i].loaded.encode_ctx = c;
+	}
+	return 0;
 }
 
 static void free_convert(struct convert *c)

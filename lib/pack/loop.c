@@ -450,7 +450,7 @@ static int run_loop(struct run *run, struct tundish_error *e)
 	struct td_pack *p = run->p;
 	const struct td_ordered loop = {
 		.job_bytes = sizeof(struct job),
-		.threads = td_threads(p->o->threads),
+		.threads = p->threads,
 		.max_bytes = td_memory(p->o->memory) / 2,
 		.take = take,
 		.work = work,

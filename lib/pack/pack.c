@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/thread.h"
 #include "record/compress.h"
 
 /* "12" or "1%" of the items there are. */
@@ -47,6 +48,7 @@ int td_pack_check(struct td_pack *p, struct tundish_error *e)
 	if (rc == 0 && p->out.stream && (o->split || (o->shards && strcmp(o->shards, "1") != 0)))
 		rc = td_err(e, TUNDISH_E_USAGE, "output \"-\" is one stream: no splits and shards");
 	p->compression = o->compression;
+	p->threads = td_threads(o->threads);
 	if (rc == 0)
 		rc = td_compress_check(o->compression == TUNDISH_AUTO ? TUNDISH_GZIP : o->compression, o->level, e);
 	if (rc == 0 && !o->dry_run)

@@ -25,6 +25,7 @@ struct td_feature_spec {
 struct td_pack {
 	const struct tundish_pack_options *o;
 	const char *command; /* "convert" */
+	unsigned threads;    /* that make records */
 	int compression;     /* of the output; TUNDISH_AUTO until records were tried */
 	struct td_output out;
 	struct td_plan plan;

@@ -152,6 +152,28 @@ int td_prepare_picture(const struct td_prepare *p, struct td_prep_desk *desk, co
 	return rc;
 }
 
+/* ---- pixels ---- */
+
+int td_prepare_pixels(const struct td_prepare *p, struct td_buf *out, const struct td_pixels *pixels,
+    struct tundish_error *e)
+{
+	return td_jpeg_encode(out, pixels, p->form == TD_FORM_JPEG ? p->quality : TD_PREPARE_QUALITY, e);
+}
+
+int td_prepare_made(const struct td_prepare *p, struct td_prep_desk *desk, const void *data, size_t len,
+    struct td_prepared *ret, struct tundish_error *e)
+{
+	struct td_prepared made = { .image = { data, len } };
+	int rc = td_image_header(&made.info, data, len, p->o->max_pixels, e);
+	if (rc == 0 && p->index == TD_INDEX_MAKE)
+		rc = need_decoder(desk, e);
+	if (rc == 0 && p->index == TD_INDEX_MAKE)
+		rc = make_index(p, desk, &made.image, &made.index, e);
+	if (rc == 0)
+		*ret = made;
+	return rc;
+}
+
 /* ---- records ---- */
 
 /* The picture of an Example, alone under its usual name. */

@@ -48,6 +48,15 @@ struct td_prepared {
 int td_prepare_picture(const struct td_prepare *p, struct td_prep_desk *desk, const void *data,
     size_t len, struct td_prepared *ret, struct tundish_error *e);
 
+/* Appends a picture that comes as pixels, in the form that is wished: as JPEG of quality 95
+ * where none is. */
+#define TD_PREPARE_QUALITY 95
+int td_prepare_pixels(const struct td_prepare *p, struct td_buf *out, const struct td_pixels *pixels,
+    struct tundish_error *e);
+/* What td_prepare_pixels() made, as it goes into the record. */
+int td_prepare_made(const struct td_prepare *p, struct td_prep_desk *desk, const void *data, size_t len,
+    struct td_prepared *ret, struct tundish_error *e);
+
 /* The index of the JPEG in an Example is made anew, or left out. What is no Example, or
  * has no picture, stays as it is. *ret lies in the record or is good until the next one. */
 int td_prepare_record(const struct td_prepare *p, struct td_prep_desk *desk, const void *record,

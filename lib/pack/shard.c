@@ -138,7 +138,7 @@ static int make_hands(struct shard *s, struct tundish_error *e)
 	struct rlimit limit = { .rlim_cur = 256 };
 	getrlimit(RLIMIT_NOFILE, &limit);
 	uint64_t room = limit.rlim_cur > 40 ? TD_MIN((uint64_t)limit.rlim_cur - 32, (uint64_t)4096) : 8;
-	s->n_hands = td_threads(s->p.o->threads);
+	s->n_hands = s->p.threads;
 	s->n_slots = (unsigned)TD_MAX(TD_MIN(room / s->n_hands, (uint64_t)s->paths.n), (uint64_t)1);
 	s->hands = calloc(s->n_hands, sizeof *s->hands);
 	for (unsigned i = 0; s->hands && i < s->n_hands; i++) {

@@ -148,6 +148,8 @@ int td_cut_parse(struct td_cut *ret, const struct tundish_pack_options *o, struc
 		rc = parse_region(&cut, o->region, e);
 	if (rc == 0)
 		rc = parse_split_by(&cut, o, e);
+	if (rc == 0)
+		rc = td_av_parse(&cut.av, o, e);
 	if (rc < 0)
 		td_cut_free(&cut);
 	else

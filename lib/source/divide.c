@@ -6,7 +6,9 @@
 
 #include "archive.h"
 #include "base/err.h"
+#include "base/held.h"
 #include "base/map.h"
+#include "base/pool.h"
 #include "list.h"
 
 struct divide {
@@ -19,7 +21,12 @@ struct divide {
 	bool own_labels;
 	struct td_map data_files; /* that belong to another: no items and not left out */
 	struct td_buf path;
-	struct td_spill spill;
+	size_t next; /* item to be looked at */
+	struct indexed {
+		size_t like; /* the root whose folder it has */
+		struct td_buf index;
+	} *roots; /* new ones, of files with an index */
+	size_t n_roots, roots_cap;
 };
 
 static int add_item(struct divide *d, const struct td_item *item)
@@ -85,7 +92,7 @@ static int add_parts(struct divide *d, const struct td_item *file, const struct 
 	struct td_item item = *file;
 	int rc = 0;
 	item.bytes = parts->bytes;
-	item.flags |= parts->n > 1 || parts->numbers ? TD_ITEM_PART : 0;
+	item.flags |= parts->n > 1 || parts->grouped || parts->numbers ? TD_ITEM_PART : 0;
 	for (uint32_t i = 0; rc == 0 && i < parts->n; i++) {
 		item.part = parts->numbers ? parts->numbers[i] : i;
 		item.class = file->class;
@@ -102,30 +109,52 @@ static int add_parts(struct divide *d, const struct td_item *file, const struct 
 	return rc;
 }
 
-static int divide_file(struct divide *d, const struct td_item *item)
+/* An index is kept by a root of the file's own. The roots that are there are being read
+ * by others: new ones join them at the end. */
+static int keep_index(struct divide *d, struct td_item *item, struct td_parts *parts)
 {
-	struct td_parts parts = { 0 };
-	struct td_file file;
-	struct tundish_error why = { 0 };
-	if (!td_item_file(&file, &d->path, d->l, item))
+	if (parts->index.len == 0)
+		return 0;
+	if (d->l->n_roots + d->n_roots >= UINT32_MAX ||
+	    !td_grow(&d->roots, &d->roots_cap, d->n_roots, sizeof *d->roots))
 		return td_err_memory(d->e);
-	const char *path = file.path;
-	int rc = item->member ? td_member_spill(&d->spill, &file, d->l, item, d->o->cut->max_bytes, &why) : 0;
+	d->roots[d->n_roots] = (struct indexed){ item->root, parts->index };
+	parts->index = (struct td_buf){ 0 };
+	item->root = (uint32_t)(d->l->n_roots + d->n_roots++);
+	return 0;
+}
+
+static int add_roots(struct divide *d)
+{
+	struct td_listing *l = d->l;
+	for (size_t i = 0; i < d->n_roots; i++) {
+		const struct td_root like = l->roots[d->roots[i].like];
+		if (!td_listing_root(l, like.folder, like.skip, like.spec))
+			return td_err_memory(d->e);
+		l->roots[l->n_roots - 1].index = d->roots[i].index;
+		d->roots[i].index = (struct td_buf){ 0 };
+	}
+	return 0;
+}
+
+static int add_file(struct divide *d, struct td_item item, struct td_parts *parts)
+{
+	int rc = 0;
+	if (parts->loss)
+		rc = td_bad_item(d->bad, TUNDISH_E_CORRUPT, TD_PLACE((const char *)d->path.data),
+		    td_item_name(d->l, &item), parts->loss, d->e);
+	if (!parts->pictures)
+		note_shape(&d->l->arrays, parts);
 	if (rc == 0)
-		rc = td_format_parts(&parts, item->format, &file, d->o->cut, d->o->listener, &why);
-	if (rc == TUNDISH_E_MEMORY || rc == TUNDISH_E_MODULE)
-		return td_err(d->e, rc, "%s", why.text);
-	if (rc < 0)
-		return td_bad_item(d->bad, rc, TD_PLACE(path), td_item_name(d->l, item), why.text, d->e);
-	if (!parts.pictures)
-		note_shape(&d->l->arrays, &parts);
-	rc = add_parts(d, item, &parts);
-	if (rc == 0 && parts.data_path && !td_map_at(&d->data_files, parts.data_path, strlen(parts.data_path)))
+		rc = keep_index(d, &item, parts);
+	if (rc == 0)
+		rc = add_parts(d, &item, parts);
+	if (rc == 0 && parts->data_path && !td_map_at(&d->data_files, parts->data_path, strlen(parts->data_path)))
 		rc = td_err_memory(d->e);
-	d->l->sequences |= parts.sequence && parts.n > 1;
-	d->l->parts_left_out += parts.n_left_out;
-	td_specs_meet(&d->l->specs, &parts.specs);
-	td_parts_free(&parts);
+	d->l->sequences |= parts->sequence && parts->n > 1;
+	d->l->parts_left_out += parts->n_left_out;
+	d->l->work_bytes = TD_MAX(d->l->work_bytes, parts->work_bytes);
+	td_specs_meet(&d->l->specs, &parts->specs);
 	return rc;
 }
 
@@ -151,19 +180,120 @@ static int forget_data_files(struct divide *d)
 	return 0;
 }
 
+/* ---- all files, in parallel ---- */
+
+/* Items that are files of one item each, and behind them one that is to be divided. */
+struct job {
+	struct td_held held; /* first: see stop() */
+	const struct tundish_listener *listener;
+	size_t first, end; /* end is the file to be divided, or there is none */
+	bool divides;
+	int rc;
+	struct td_parts parts;
+	struct td_buf path;
+	struct td_spill spill;
+	struct tundish_error why;
+};
+
+static int take(void *ctx, void *job, uint64_t *ret_bytes, struct tundish_error *e)
+{
+	struct divide *d = ctx;
+	struct job *j = job;
+	*ret_bytes = 0;
+	if (td_stopped(d->o->listener))
+		return td_err(e, TUNDISH_E_STOPPED, "stopped");
+	j->first = d->next;
+	while (d->next < d->l->n && !td_format_divides(d->l->items[d->next].format))
+		d->next++;
+	j->end = d->next;
+	j->divides = d->next < d->l->n;
+	d->next += j->divides;
+	return d->next > j->first;
+}
+
+/* What a held listener is given is the job. */
+static int stop(void *data)
+{
+	const struct job *j = data;
+	return td_stopped(j->listener);
+}
+
+static int work(void *ctx, void *job, unsigned worker, struct tundish_error *e)
+{
+	const struct divide *d = ctx;
+	struct job *j = job;
+	struct td_file file;
+	(void)worker;
+	if (!j->divides)
+		return 0;
+	const struct td_item *item = &d->l->items[j->end];
+	struct tundish_listener listener = td_held_listener(&j->held);
+	j->listener = d->o->listener;
+	listener.stop = stop;
+	j->parts = (struct td_parts){ 0 };
+	if (!td_item_file(&file, &j->path, d->l, item))
+		return td_err_memory(e);
+	j->rc = item->member ? td_member_spill(&j->spill, &file, d->l, item, d->o->cut->max_bytes, &j->why) : 0;
+	if (j->rc == 0)
+		j->rc = td_format_parts(&j->parts, item->format, &file, d->o->cut, &listener, &j->why);
+	td_spill_free(&j->spill);
+	if (j->rc == TUNDISH_E_MEMORY || j->rc == TUNDISH_E_MODULE || j->rc == TUNDISH_E_STOPPED)
+		return td_err(e, j->rc, "%s", j->why.text);
+	return 0;
+}
+
+static int put(void *ctx, void *job, struct tundish_error *e)
+{
+	struct divide *d = ctx;
+	struct job *j = job;
+	int rc = 0;
+	d->e = e;
+	for (size_t i = j->first; rc == 0 && i < j->end; i++) {
+		struct td_specs none = { 0 };
+		td_specs_meet(&d->l->specs, &none);
+		rc = add_item(d, &d->l->items[i]);
+	}
+	if (rc < 0 || !j->divides)
+		return rc;
+	const struct td_item *item = &d->l->items[j->end];
+	rc = td_held_tell(&j->held, d->o->listener, e);
+	if (rc == 0 && !td_item_path(&d->path, d->l, item))
+		rc = td_err_memory(e);
+	if (rc == 0 && j->rc < 0)
+		return td_bad_item(d->bad, j->rc, TD_PLACE((const char *)d->path.data), td_item_name(d->l, item),
+		    j->why.text, e);
+	if (rc == 0)
+		rc = add_file(d, *item, &j->parts);
+	td_parts_free(&j->parts);
+	return rc;
+}
+
+static void free_job(void *job)
+{
+	struct job *j = job;
+	td_held_free(&j->held);
+	td_parts_free(&j->parts);
+	td_buf_free(&j->path);
+	td_spill_free(&j->spill);
+}
+
+/* What a file takes to be looked through is known only then: a guess for a video. */
+#define WORK_BYTES ((uint64_t)96 << 20)
+
 static int divide_all(struct divide *d)
 {
-	int rc = 0;
-	for (size_t i = 0; rc == 0 && i < d->l->n; i++) {
-		const struct td_item *item = &d->l->items[i];
-		struct td_specs none = { 0 };
-		if (td_format_divides(item->format)) {
-			rc = divide_file(d, item);
-		} else {
-			td_specs_meet(&d->l->specs, &none);
-			rc = add_item(d, item);
-		}
-	}
+	uint64_t most = TD_MAX(td_memory(d->o->memory) / 2 / WORK_BYTES, (uint64_t)1);
+	struct tundish_error *e = d->e;
+	const struct td_ordered loop = {
+		.job_bytes = sizeof(struct job),
+		.threads = (unsigned)TD_MIN((uint64_t)td_threads(d->o->threads), most),
+		.take = take,
+		.work = work,
+		.put = put,
+		.free_job = free_job,
+	};
+	int rc = td_ordered_run(&loop, d, NULL, e);
+	d->e = e;
 	return rc;
 }
 
@@ -187,10 +317,13 @@ int td_listing_divide(struct td_listing *l, const struct td_list_options *o, boo
 		l->cap = d.cap;
 		d.items = old;
 		rc = forget_data_files(&d);
+		rc = rc == 0 ? add_roots(&d) : rc;
 	}
+	for (size_t i = 0; i < d.n_roots; i++)
+		td_buf_free(&d.roots[i].index);
+	free(d.roots);
 	free(d.items);
 	td_map_free(&d.data_files);
 	td_buf_free(&d.path);
-	td_spill_free(&d.spill);
 	return rc;
 }

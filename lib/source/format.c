@@ -6,6 +6,7 @@
 
 #include "arrays.h"
 #include "base/err.h"
+#include "av.h"
 #include "base/module.h"
 #include "hdf5.h"
 #include "picture.h"
@@ -14,6 +15,7 @@ const struct td_format *const td_formats[] = {
 	&td_format_picture,
 	&td_format_arrays,
 	&td_format_hdf5,
+	&td_format_video,
 };
 const unsigned td_n_formats = TD_COUNT(td_formats);
 
@@ -83,5 +85,6 @@ int td_format_load(struct td_loaded *out, unsigned format, const struct td_file 
 {
 	const struct td_format *f = resolve(format, e);
 	td_extras_reset(&out->extras);
+	out->encoded = false;
 	return f ? f->load(out, file, part, cut, e) : TUNDISH_E_MODULE;
 }

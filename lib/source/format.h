@@ -3,6 +3,7 @@
 #pragma once
 #include <jansson.h>
 
+#include "av.h"
 #include "base/buf.h"
 #include "base/elem.h"
 #include "extra.h"
@@ -28,6 +29,7 @@ struct td_cut {
 	bool apply_scale;
 	bool stack;	    /* all frames of a file are one item */
 	uint32_t block_h, block_w; /* groups of tiles; tiles across their borders are none */
+	struct td_av_cut av;
 	uint64_t max_bytes, max_pixels;
 };
 
@@ -40,6 +42,8 @@ void td_cut_free(struct td_cut *cut);
 struct td_file {
 	const char *path;
 	const char *spec; /* what the user wrote behind the path and a colon; NULL: nothing */
+	const struct td_buf *index; /* of td_parts; for load alone */
+	bool decode; /* for describe alone: count what headers only claim */
 };
 
 /* The items in one file. */
@@ -55,7 +59,11 @@ struct td_parts {
 	 * be freed. n_left_out more were left out by what the user asked for. */
 	uint32_t *numbers;
 	uint64_t n_left_out;
+	bool grouped;	/* items of this kind have a group, even where a file holds only one */
 	uint64_t bytes; /* of each, about */
+	uint64_t work_bytes; /* that reading an item takes besides, about */
+	struct td_buf index; /* what load needs to find items fast; kept as it is */
+	char *loss; /* what of the file is no item, being damaged; NULL: nothing */
 	char *data_path; /* another file that belongs to it; to be freed */
 	struct td_specs specs; /* the features that td_loaded.extras of all items have */
 	/* Where the file says itself what the items are: n texts, each with its NUL; a
@@ -67,6 +75,8 @@ struct td_parts {
 };
 void td_parts_free(struct td_parts *parts);
 
+struct td_pixels;
+
 /* An item that was read. The buffer is recycled. */
 struct td_loaded {
 	struct td_buf data, scratch;
@@ -75,6 +85,11 @@ struct td_loaded {
 	unsigned n_axes;
 	uint64_t shape[TD_AXES];
 	struct td_extras extras; /* emptied before each item */
+	/* Pictures that a format has as pixels are encoded by this, as the user wants them,
+	 * behind what is in `out`. Set by whoever loads. */
+	int (*encode)(void *ctx, struct td_buf *out, const struct td_pixels *pixels, struct tundish_error *e);
+	void *encode_ctx;
+	bool encoded; /* data was made so */
 	/* the file that was read last is kept open by its format */
 	void *opened;
 	char *opened_path;

@@ -33,7 +33,8 @@ bool td_item_file(struct td_file *ret, struct td_buf *out, const struct td_listi
 {
 	if (!td_item_path(out, l, item))
 		return false;
-	*ret = (struct td_file){ (const char *)out->data, l->roots[item->root].spec };
+	const struct td_root *root = &l->roots[item->root];
+	*ret = (struct td_file){ (const char *)out->data, root->spec, &root->index };
 	return true;
 }
 
@@ -528,6 +529,7 @@ static void free_root(struct td_root *root)
 {
 	free(root->folder);
 	free(root->spec);
+	td_buf_free(&root->index);
 }
 
 void td_listing_free(struct td_listing *l)

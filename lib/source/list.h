@@ -49,6 +49,7 @@ struct td_root {
 	char *folder; /* names are below it; "" for those that were given as they are */
 	size_t skip;  /* bytes of a name before what stands below the source */
 	char *spec;   /* what the user wrote behind the file's name and a colon; or NULL */
+	struct td_buf index; /* of the one file that it is of; mostly empty */
 };
 
 /* Arrays among the items: the shape that all have, if they have one. */
@@ -70,6 +71,7 @@ struct td_listing {
 	struct td_member *members;
 	size_t n_members, members_cap;
 	struct td_arrays arrays;
+	uint64_t work_bytes;	/* that reading an item takes at most, about */
 	struct td_specs specs; /* that the extras of all items have */
 	struct td_map groups;  /* names of those that are not a file's -> uint32_t td_item.group */
 	bool sequences;        /* some items follow one another: frames, clips, windows */
@@ -91,6 +93,7 @@ struct td_list_options {
 	int64_t label_offset;
 	const struct td_cut *cut;
 	unsigned threads;
+	uint64_t memory;
 	const struct tundish_listener *listener;
 };
 

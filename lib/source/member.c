@@ -119,7 +119,7 @@ int td_member_spill(struct td_spill *s, struct td_file *ret, const struct td_lis
 			close(to);
 	}
 	snprintf(s->path, sizeof s->path, "/proc/self/fd/%d", s->fd);
-	*ret = (struct td_file){ .path = s->path };
+	*ret = (struct td_file){ .path = s->path, .index = &l->roots[item->root].index };
 	return rc;
 }
 
@@ -160,7 +160,7 @@ int td_member_load(struct td_loaded *out, const struct td_listing *l, const stru
 		return fd;
 	if (td_formats[item->format] == &td_format_picture) {
 		td_extras_reset(&out->extras);
-		out->array = false;
+		out->array = out->encoded = false;
 		rc = td_member_read(&out->data, fd, m, cut->max_bytes, e);
 		if (rc == 0 && out->data.len == 0)
 			rc = td_err(e, TUNDISH_E_CORRUPT, "empty file");

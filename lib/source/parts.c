@@ -12,6 +12,8 @@ void td_parts_free(struct td_parts *parts)
 	td_buf_free(&parts->labels);
 	td_buf_free(&parts->groups);
 	free(parts->numbers);
+	td_buf_free(&parts->index);
+	free(parts->loss);
 	*parts = (struct td_parts){ 0 };
 }
 

@@ -113,7 +113,7 @@ static int look_at_path(struct tundish_survey *s, const char *path, struct td_bu
     struct td_decoder **decoder, struct tundish_error *e)
 {
 	char *name = NULL;
-	struct td_file file = { .path = path };
+	struct td_file file = { .path = path, .decode = s->options.decode };
 	int kind = probe(path), rc = 0;
 	if (kind == KIND_OTHER && access(path, F_OK) != 0 && td_source_spec(path, &name, &file.spec)) {
 		file.path = name;

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Videos: what is taken out of them. Reading them is the work of the module "video". */
+#pragma once
+#include <stdbool.h>
+
+#include "base/attr.h"
+#include "tundish.h"
+
+struct td_format;
+extern const struct td_format td_format_video;
+
+enum td_frames {
+	TD_FRAMES_ALL,
+	TD_FRAMES_EVERY, /* frame 0, K, 2K, ... */
+	TD_FRAMES_FPS,	 /* the frames that are shown at even steps of time */
+	TD_FRAMES_KEYS,	 /* those that depend on no other */
+};
+
+struct td_av_cut {
+	enum td_frames frames;
+	uint32_t every;
+	int64_t fps_num, fps_den;
+};
+
+/* "all", "every:5", "fps:2.5", "fps:30000/1001", "keys". NULL leaves the defaults. USAGE. */
+int td_av_parse(struct td_av_cut *ret, const struct tundish_pack_options *o, struct tundish_error *e);
+
+/* Whether the first bytes are those of a container of video or sound: 0 to 100. */
+int td_av_probe(const char *path, const uint8_t *head, size_t len);

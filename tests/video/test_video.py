@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Frames of videos: numbers and times as ffprobe has them, pixels as ffmpeg has them."""
+import json
+import shutil
+import subprocess
+import unittest
+
+import numpy as np
+
+from common import (FIXTURES, PROGRAM, SHARED, convert, digest, ffmpeg, needs_ffmpeg, needs_shared, new_folder,
+                    probe_frames, records, run)
+
+KEEP = ["--order", "keep", "--labels", "none"]
+GOOD = ["tc_av1_video.mkv", "tc_bt709_full_range.mp4", "tc_h264_10bits.mp4", "tc_h265_10bits.mp4",
+        "tc_h265_video.mp4", "tc_nasa_13013.mp4", "made/cfr25_50f.mp4", "made/gap.mp4", "made/mjpeg.avi",
+        "made/mpeg4.avi", "made/opengop.mp4", "made/rot90.mp4", "made/vfr.mp4", "made/vp8.webm"]
+COUNTS = {"tc_av1_video.mkv": 125, "tc_bt709_full_range.mp4": 30, "tc_h264_10bits.mp4": 30,
+          "tc_h265_10bits.mp4": 30, "tc_h265_video.mp4": 10, "tc_nasa_13013.mp4": 325, "made/cfr25_50f.mp4": 50,
+          "made/gap.mp4": 50, "made/mjpeg.avi": 50, "made/mpeg4.avi": 50, "made/opengop.mp4": 50,
+          "made/rot90.mp4": 50, "made/vfr.mp4": 23, "made/vp8.webm": 50}
+
+
+def pixels(jpeg):
+    """A JPEG as an array, by ffmpeg."""
+    size = subprocess.run(["ffprobe", "-v", "quiet", "-f", "jpeg_pipe", "-show_entries", "stream=width,height",
+                           "-of", "csv=p=0", "-i", "-"], input=jpeg, capture_output=True, check=True).stdout
+    width, height = map(int, size.split(b"\n")[0].split(b","))
+    raw = subprocess.run(["ffmpeg", "-v", "error", "-f", "jpeg_pipe", "-i", "-", "-f", "rawvideo", "-pix_fmt",
+                          "rgb24", "-"], input=jpeg, capture_output=True, check=True).stdout
+    return np.frombuffer(raw, np.uint8).reshape(height, width, 3)
+
+
+def luma(rgb):
+    """What 4:2:0 leaves alone."""
+    return rgb @ np.array([0.299, 0.587, 0.114])
+
+
+@needs_shared
+@needs_ffmpeg
+class Fixtures(unittest.TestCase):
+    def test_counts_and_times(self):
+        for name in GOOD:
+            with self.subTest(name):
+                path = FIXTURES / name
+                made = records(convert(path, *KEEP))
+                probed = probe_frames(path)
+                base = tuple(map(int, probed["streams"][0]["time_base"].split("/")))
+                self.assertEqual(len(made), COUNTS[name])
+                self.assertEqual([r["pts"][0] for r in made],
+                                 [f["best_effort_timestamp"] for f in probed["frames"]])
+                self.assertEqual([r["frame"][0] for r in made], list(range(len(made))))
+                self.assertEqual({tuple(r["time_base"]) for r in made}, {base})
+                for record in made:
+                    self.assertEqual(record["time"][0],
+                                     np.float32(record["pts"][0] * base[0] / base[1]))
+                self.assertEqual({r["group"][0] for r in made}, {path.name.encode()})
+
+    def test_pixels(self):
+        """As ffmpeg turns and scales them, but for the loss of a JPEG."""
+        for name in GOOD:
+            with self.subTest(name):
+                path = FIXTURES / name
+                made = records(convert(path, *KEEP, "--reencode", "jpeg:100"))
+                raw = ffmpeg("-threads", "1", "-i", path, "-map", "0:v:0", "-sws_flags",
+                             "bicubic+accurate_rnd+bitexact+full_chroma_int", "-fps_mode", "passthrough",
+                             "-f", "rawvideo", "-pix_fmt", "rgb24", "-")
+                height, width = made[0]["height"][0], made[0]["width"][0]
+                want = np.frombuffer(raw, np.uint8).reshape(-1, height, width, 3)
+                self.assertEqual(len(want), len(made))
+                for i in range(0, len(made), max(1, len(made) // 5)):
+                    got = pixels(made[i]["image"][0])
+                    self.assertLess(np.abs(luma(got) - luma(want[i])).mean(), 1.0, f"frame {i}")
+
+    def test_same_from_anywhere(self):
+        """Each frame is the same whether it is reached from the front or on its own."""
+        for name in GOOD:
+            with self.subTest(name):
+                path = FIXTURES / name
+                kept = {r["frame"][0]: r["image"] for r in records(convert(path, *KEEP, "-j", 1))}
+                drawn = {r["frame"][0]: r["image"]
+                         for r in records(convert(path, "--labels", "none", "--order", "shuffle", "--limit", 60))}
+                self.assertEqual(drawn, {k: v for k, v in kept.items() if k < 60})
+
+    def test_stream_by_number(self):
+        made = records(convert(f"{FIXTURES}/tc_nasa_13013.mp4:3", *KEEP, "--frames", "every:100"))
+        self.assertEqual([(r["height"], r["width"], r["frame"]) for r in made],
+                         [([270], [480], [n]) for n in (0, 100, 200, 300)])
+        self.assertEqual(made[1]["pts"], [100100])
+        self.assertIn('no video stream "1"',
+                      run("convert", f"{FIXTURES}/tc_nasa_13013.mp4:1", "-o", new_folder() / "x", code=3))
+
+    def test_damaged(self):
+        for name, count, words in [("made/broken_tail.ts", 29, "1 damaged frames are left out, the first is number 28"),
+                                   ("made/broken_tail_faststart.mp4", 28, "cut off or damaged: 28 frames are there")]:
+            with self.subTest(name):
+                out = new_folder()
+                self.assertIn(words, run("convert", FIXTURES / name, *KEEP, "-o", out / "x", code=1))
+                self.assertEqual(len(records(out)), count)
+        for name, words in [("made/no_moov.mp4", "moov atom not found"), ("made/cover_art_only.m4a", "no video stream")]:
+            with self.subTest(name):
+                self.assertIn(words, run("convert", FIXTURES / name, "-o", new_folder() / "x", code=3))
+
+    def test_threads(self):
+        """The same bytes for any number of threads and any budget, kept and shuffled."""
+        source = new_folder()
+        for name in ("made/cfr25_50f.mp4", "made/opengop.mp4", "made/vp8.webm", "made/broken_tail.ts"):
+            shutil.copy(FIXTURES / name, source)
+        for order in ("keep", "shuffle"):
+            sums = {digest(convert(source, "--order", order, "-j", j, "--memory", memory, code=1))
+                    for j, memory in ((1, "1G"), (2, "64M"), (3, "1G"), (8, "64M"), (99, "1G"))}
+            self.assertEqual(len(sums), 1, order)
+
+    def test_limits(self):
+        text = run("convert", FIXTURES / "tc_bt709_full_range.mp4", "--max-pixels", 900000, "-o", new_folder() / "x", code=3)
+        self.assertIn("1280 x 720 is above the limit of 900000 pixels", text)
+
+
+@needs_shared
+class Cases(unittest.TestCase):
+    CASES = SHARED / "cases"
+
+    def test_97_variable_rate(self):
+        times = [i / 10 for i in range(10)] + [1 + i / 2 for i in range(10)]
+        for name in ("vfr.mp4", "vfr.mkv"):
+            made = records(convert(self.CASES / "97-video-vfr" / name, *KEEP))
+            self.assertEqual(len(made), 20)
+            for record, time in zip(made, times):
+                self.assertAlmostEqual(record["time"][0], time, delta=0.001)
+            made = records(convert(self.CASES / "97-video-vfr" / name, *KEEP, "--frames", "every:5"))
+            self.assertEqual([r["frame"][0] for r in made], [0, 5, 10, 15])
+        self.assertEqual(len(records(convert(self.CASES / "97-video-vfr/cfr.mp4", *KEEP))), 20)
+
+    @needs_ffmpeg
+    def test_97_each_grey_once(self):
+        made = records(convert(self.CASES / "97-video-vfr/vfr.mp4", *KEEP))
+        for k, record in enumerate(made):
+            self.assertLess(abs(pixels(record["image"][0]).mean() - (20 + 10 * k)), 4)
+
+    def test_97_by_rate(self):
+        """Those that are shown at 0, 1/2, 1 ... seconds; each at most once."""
+        made = records(convert(self.CASES / "97-video-vfr/vfr.mp4", *KEEP, "--frames", "fps:2"))
+        self.assertEqual([r["frame"][0] for r in made], [0, 5] + list(range(10, 20)))
+        made = records(convert(self.CASES / "97-video-vfr/vfr.mp4", *KEEP, "--frames", "fps:100"))
+        self.assertEqual(len(made), 20)
+        made = records(convert(self.CASES / "97-video-vfr/vfr.mp4", *KEEP, "--frames", "fps:1/2"))
+        self.assertEqual([r["frame"][0] for r in made], [0, 12, 16, 19])
+
+    def test_99_wrong_count(self):
+        for name in ("claims-0.avi", "claims-99.avi", "good.avi", "no-duration.mkv"):
+            with self.subTest(name):
+                self.assertEqual(len(records(convert(self.CASES / "99-video-wrong-count" / name, *KEEP))), 20)
+
+    def test_100_damaged(self):
+        out = new_folder()
+        source = self.CASES / "100-video-damaged"
+        text = run("convert", source, *KEEP, "-o", out / "x", code=1)
+        lines = text.splitlines()
+        for name, words in [("empty.mp4", "empty file"), ("no-moov.mp4", "moov atom"),
+                            ("text.mp4", "no known video format"), ("tail-cut.avi", "cut off"),
+                            ("mid-damage.ts", "damaged")]:
+            self.assertEqual(len([line for line in lines if name in line and words in line]), 1, (name, text))
+        counts = {}
+        for record in records(out):
+            name = record["group"][0].decode()
+            counts[name] = counts.get(name, 0) + 1
+        self.assertEqual(counts["ok.ts"], 20)
+        self.assertEqual(counts["tail-cut.avi"], 12)
+        self.assertIn(counts["mid-damage.ts"], range(17, 21))
+        self.assertEqual(len(counts), 3)
+
+    def test_101_streams(self):
+        out = new_folder()
+        text = run("convert", self.CASES / "101-video-no-picture-stream", *KEEP, "-o", out / "x", code=1)
+        for name in ("audio-only.mp4", "audio.wav", "audio-with-cover.m4a"):
+            self.assertIn(f"{name}: no video stream", text)
+        self.assertIn("2 video streams, number 0 is taken", text)
+        made = [r for r in records(out) if "frame" in r]
+        self.assertEqual(len(made), 20)
+        self.assertEqual({r["group"][0] for r in made}, {b"two-video-streams.mkv"})
+
+
+@needs_shared
+class Inspect(unittest.TestCase):
+    def inspect(self, *arguments):
+        done = subprocess.run([PROGRAM, "inspect", "--json", *map(str, arguments)], capture_output=True, check=True)
+        return json.loads(done.stdout)["sources"][0]
+
+    def test_streams(self):
+        about = self.inspect(FIXTURES / "tc_nasa_13013.mp4")
+        self.assertEqual([s["type"] for s in about["streams"]], ["video", "audio", "subtitle", "video", "audio", "subtitle"])
+        self.assertEqual([about["streams"][3][key] for key in ("codec", "width", "height", "frames_claimed", "rate")],
+                         ["h264", 480, 270, 390, "30000/1001"])
+        self.assertEqual(about["streams"][1]["channels"], 2)
+        rotated = self.inspect(FIXTURES / "made/rot90.mp4")["streams"][0]
+        self.assertEqual((rotated["width"], rotated["height"], rotated["rotation"]), (64, 96, 90))
+
+    def test_99_claimed_and_decoded(self):
+        path = SHARED / "cases/99-video-wrong-count/claims-99.avi"
+        stream = self.inspect("--decode", path)["streams"][0]
+        self.assertEqual((stream["frames_claimed"], stream["frames_decoded"]), (99, 20))
+        self.assertNotIn("frames_decoded", self.inspect(path)["streams"][0])
+
+
+class Options(unittest.TestCase):
+    def test_words(self):
+        for frames in ("some", "every:0", "every:x", "fps:0", "fps:1/0", "fps:-2", "fps:2.0000001"):
+            with self.subTest(frames):
+                text = run("convert", ".", "--frames", frames, "-o", new_folder() / "x", code=2)
+                self.assertIn("frames: ", text)
+
+    def test_module_missing(self):
+        source = new_folder() / "a.mp4"
+        source.write_bytes(b"\0\0\0\x18ftypisom" + bytes(100))
+        folder = new_folder()
+        text = run("convert", source, "-o", folder / "x", code=3, env={"TUNDISH_MODULES": str(folder)})
+        self.assertIn("install tundish-video", text)
