@@ -18,6 +18,7 @@ static const struct opt_choice orders[] = {
 #define S struct tundish_pack_options
 static const struct opt options[] = {
 	OPT_STRING("labels", 0, S, labels),
+	OPT_STRING("columns", 0, S, columns),
 	OPT_STRING("class-list", 0, S, class_list),
 	OPT_NUMBER("label-offset", 0, S, label_offset, INT32_MIN, INT32_MAX),
 	OPT_STRING("reencode", 0, S, reencode),

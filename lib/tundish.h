@@ -404,8 +404,10 @@ struct tundish_pack_options {
 	 * where there is one), "none"; shard: any feature. */
 	const char *stratify;
 	/* * "folder" (NULL): the first folder below the source; "none"; "regex:RE": its first
-	 * group, in the path below the source; "csv:FILE[,path=COL][,label=COL][,delim=CHAR]". */
+	 * group, in the path below the source; "csv:FILE[,path=COL][,label=COL][,delim=CHAR]";
+	 * "json[:label=KEY]": NAME.json beside each file. */
 	const char *labels;
+	const char *columns;	/* * "A,B:int,C:float,D:text": of the table or the side-cars, as features */
 	const char *class_list; /* * file with a class a line, in this order; others are refused */
 	int64_t label_offset;	/* * added to each label; 0 */
 	const char *reencode;	/* * "jpeg:95", "jpeg-lossless"; NULL: bytes are kept as they are */

@@ -84,6 +84,8 @@ static int list_items(struct convert *c, struct tundish_error *e)
 		.n_sources = o->n_sources,
 		.labels = o->labels,
 		.class_list = o->class_list,
+		.columns = o->columns,
+		.group_by = o->group_by,
 		.label_offset = o->label_offset,
 		.cut = &c->cut,
 		.threads = o->threads,
@@ -191,6 +193,28 @@ static bool extra_features(struct convert *c)
 	return ok;
 }
 
+/* Columns may not be called as features are that records have anyway. */
+static int check_columns(const struct convert *c, struct tundish_error *e)
+{
+	const struct td_key_names *k = &c->keys;
+	const char *const own[] = { k->image, k->label, k->height, k->width, k->filename, k->format, k->text,
+		"group", "dtype", c->value_key, c->shape_key, td_index_key };
+	const struct td_cells *cells = &c->list.columns;
+	for (size_t i = 0; i < cells->n; i++) {
+		const char *name = cells->list[i].name;
+		bool taken = false;
+		for (size_t n = 0; n < TD_COUNT(own); n++)
+			taken |= own[n] && strcmp(own[n], name) == 0;
+		size_t found = 0;
+		for (size_t n = 0; n < c->list.specs.n; n++)
+			found += strcmp(c->list.specs.list[n].key, name) == 0;
+		if (cells->list[i].feature && (taken || found > 1))
+			return td_err(e, TUNDISH_E_USAGE, "columns: records have a feature \"%s\" already",
+			    TD_ESC(name));
+	}
+	return 0;
+}
+
 static int fill_features(struct convert *c, struct tundish_error *e)
 {
 	struct td_pack *p = &c->p;
@@ -206,7 +230,7 @@ static int fill_features(struct convert *c, struct tundish_error *e)
 	    (!names || td_pack_feature(p, k->text, TD_FEATURE_TEXT, 1)) &&
 	    (!td_pack_all_grouped(&c->list) || td_pack_feature(p, "group", TD_FEATURE_TEXT, 1)) &&
 	    extra_features(c);
-	return ok ? 0 : td_err_memory(e);
+	return ok ? check_columns(c, e) : td_err_memory(e);
 }
 
 /* ---- records ---- */
@@ -351,6 +375,8 @@ static int make(void *ctx, uint32_t number, unsigned worker, struct td_buf *fram
 	struct hand *h = &c->hands[worker];
 	const struct td_item *item = &c->list.items[number];
 	int rc = td_item_load(&h->loaded, &h->path, &c->list, item, &c->cut, e);
+	if (rc == 0 && item->row)
+		rc = td_cells_extras(&c->list.columns, item->row - 1, &h->loaded.extras, e);
 	if (rc < 0)
 		return rc;
 	return h->loaded.array ? make_array(c, item, h, frames, e) : make_picture(c, item, h, frames, e);

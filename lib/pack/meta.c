@@ -220,6 +220,7 @@ static json_t *options_json(const struct td_pack *p)
 		json_object_set_new(o, "shard_bytes", count(d->shard_bytes));
 	set_option(o, "stratify", d->stratify);
 	set_labels(o, d->labels);
+	set_option(o, "columns", d->columns);
 	set_option(o, "class_list", d->class_list ? td_path_base(d->class_list) : NULL);
 	if (d->label_offset)
 		json_object_set_new(o, "label_offset", json_integer(d->label_offset));

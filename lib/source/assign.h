@@ -13,5 +13,9 @@ int td_assign_regex(struct td_listing *l, const char *pattern, const struct td_l
 int td_assign_table(struct td_listing *l, const char *table, const struct td_csv *csv,
     const struct td_list_options *o, struct td_bad *bad, struct tundish_error *e);
 
+/* From a JSON file beside each item; items without one are bad. */
+int td_assign_sidecars(struct td_listing *l, const struct td_labels *labels, const struct td_list_options *o,
+    struct td_bad *bad, struct tundish_error *e);
+
 /* Counts the items of each class, puts the classes in order, and renumbers the items. */
 int td_settle_items(struct td_listing *l, const struct td_list_options *o, struct tundish_error *e);

@@ -82,18 +82,15 @@ static int add_line(struct td_classes *c, const char *path, char *line, int64_t 
 	return append(c, name, strlen(name)) < 0 ? td_err_memory(e) : 0;
 }
 
-int td_classes_load(struct td_classes *c, const char *path, const struct tundish_listener *l,
-    struct tundish_error *e)
+int td_classes_parse(struct td_classes *c, const char *path, struct td_buf *text,
+    const struct tundish_listener *l, struct tundish_error *e)
 {
-	struct td_buf text = { 0 };
-	int rc = td_read_file(&text, path, LIST_MAX, e);
-	if (rc < 0)
-		td_err_prefix(e, "%s", TD_ESC(path));
-	else if (memchr(text.data, 0, text.len))
+	int rc = 0;
+	if (text->len && memchr(text->data, 0, text->len))
 		rc = td_err(e, TUNDISH_E_USAGE, "%s: no text file: holds a NUL", TD_ESC(path));
-	else if (!td_buf_add(&text, "\n", 2))
+	else if (!td_buf_add(text, "\n", 2))
 		rc = td_err_memory(e);
-	char *line = (char *)text.data;
+	char *line = (char *)text->data;
 	if (rc == 0 && strncmp(line, "\xef\xbb\xbf", 3) == 0)
 		line += 3;
 	for (int64_t number = 1; rc == 0 && *line; number++) {
@@ -104,8 +101,20 @@ int td_classes_load(struct td_classes *c, const char *path, const struct tundish
 	}
 	if (rc == 0 && c->n == 0)
 		rc = td_err(e, TUNDISH_E_USAGE, "%s: no class in the list", TD_ESC(path));
-	td_buf_free(&text);
 	c->fixed = true;
+	return rc;
+}
+
+int td_classes_load(struct td_classes *c, const char *path, const struct tundish_listener *l,
+    struct tundish_error *e)
+{
+	struct td_buf text = { 0 };
+	int rc = td_read_file(&text, path, LIST_MAX, e);
+	if (rc < 0)
+		td_err_prefix(e, "%s", TD_ESC(path));
+	else
+		rc = td_classes_parse(c, path, &text, l, e);
+	td_buf_free(&text);
 	return rc;
 }
 

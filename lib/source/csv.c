@@ -20,6 +20,9 @@ struct raw_row {
 
 struct parse {
 	const struct td_labels *labels;
+	struct td_cells *columns;
+	size_t *wanted; /* for each column of the table which of `columns` it is + 1 */
+	size_t n_wanted;
 	struct td_buf text;
 	struct raw_row *rows;
 	size_t n, cap;
@@ -55,19 +58,26 @@ static size_t column_named(const struct parse *p, const char *const *names, size
 }
 
 /* The column that an option asks for: by its name in the header, else by number. */
-static int asked_column(struct parse *p, const char *asked, bool header, size_t *ret)
+static bool find_column(const struct parse *p, const char *asked, bool header, size_t *ret)
 {
 	int64_t number;
 	for (size_t i = 0; header && i < p->n_cells; i++) {
 		if (strcmp(cell_text(p, i), asked) == 0) {
 			*ret = i;
-			return 0;
+			return true;
 		}
 	}
 	if (td_parse_int64(asked, &number) && number >= 1 && (uint64_t)number <= p->n_cells) {
 		*ret = (size_t)number - 1;
-		return 0;
+		return true;
 	}
+	return false;
+}
+
+static int asked_column(struct parse *p, const char *asked, bool header, size_t *ret)
+{
+	if (find_column(p, asked, header, ret))
+		return 0;
 	return td_err(p->e, TUNDISH_E_USAGE, "%s: no column \"%s\" in the first row",
 	    TD_ESC(p->labels->file), TD_ESC(asked));
 }
@@ -80,6 +90,31 @@ static bool has_cell(const struct parse *p, const char *asked)
 	return false;
 }
 
+/* Which of the columns that become features are where. */
+static int find_features(struct parse *p, bool header)
+{
+	p->n_wanted = p->n_cells;
+	p->wanted = calloc(p->n_cells + 1, sizeof *p->wanted);
+	if (!p->wanted)
+		return td_err_memory(p->e);
+	for (size_t i = 0; i < p->columns->n; i++) {
+		struct td_cells_column *column = &p->columns->list[i];
+		size_t at;
+		column->found = find_column(p, column->name, header, &at) && !p->wanted[at];
+		if (column->found)
+			p->wanted[at] = i + 1;
+	}
+	return 0;
+}
+
+static bool names_column(const struct parse *p)
+{
+	bool any = false;
+	for (size_t i = 0; !any && i < p->columns->n; i++)
+		any = has_cell(p, p->columns->list[i].name);
+	return any;
+}
+
 /* Looks at the first row: which columns, and is it a header? */
 static int find_columns(struct parse *p, bool *ret_header)
 {
@@ -89,23 +124,46 @@ static int find_columns(struct parse *p, bool *ret_header)
 	size_t path = column_named(p, paths, TD_COUNT(paths));
 	size_t label = column_named(p, labels, TD_COUNT(labels));
 	bool header = path < p->n_cells || label < p->n_cells ||
-	    has_cell(p, l->path_column) || has_cell(p, l->label_column);
+	    has_cell(p, l->path_column) || has_cell(p, l->label_column) || names_column(p);
 	int rc = 0;
 	if (l->path_column)
 		rc = asked_column(p, l->path_column, header, &path);
 	else if (path == p->n_cells)
 		path = label == 0 ? 1 : 0;
-	if (rc == 0 && l->label_column)
+	if (l->no_labels)
+		label = SIZE_MAX;
+	else if (rc == 0 && l->label_column)
 		rc = asked_column(p, l->label_column, header, &label);
 	else if (label == p->n_cells)
 		label = path == 1 ? 0 : 1;
-	if (rc == 0 && (path >= p->n_cells || label >= p->n_cells))
+	if (rc == 0 && (path >= p->n_cells || (label >= p->n_cells && !l->no_labels)))
 		rc = td_err(p->e, TUNDISH_E_USAGE,
 		    "%s: line %d: needs two columns, a path and a label (delim=...?)",
 		    TD_ESC(l->file), (int)p->row_line);
 	p->path_at = path;
 	p->label_at = label;
 	*ret_header = header;
+	return rc ? rc : find_features(p, header);
+}
+
+/* A cell that becomes a feature. */
+static int take_feature(struct parse *p, size_t column, const void *data, size_t len)
+{
+	const struct td_bytes value = { data, len };
+	if (p->columns->rows == p->n && !td_cells_row(p->columns))
+		return td_err_memory(p->e);
+	if (!td_cells_set(p->columns, column, &value, 1, false))
+		return td_err_memory(p->e);
+	return 0;
+}
+
+/* Of a first row that is none of names. */
+static int take_features(struct parse *p)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < p->n_cells; i++)
+		if (p->wanted[i])
+			rc = take_feature(p, p->wanted[i] - 1, cell_text(p, i), strlen(cell_text(p, i)));
 	return rc;
 }
 
@@ -117,7 +175,13 @@ static int take_row(struct parse *p)
 		p->ready = true;
 		if (rc < 0 || header)
 			return rc;
+		rc = take_features(p);
+		if (rc < 0)
+			return rc;
 	}
+	/* one of which nothing was wanted */
+	if (p->columns->n && p->columns->rows == p->n && !td_cells_row(p->columns))
+		return td_err_memory(p->e);
 	/* a cell that is not there is empty: the last byte of the text is always a NUL */
 	size_t none = p->text.len - 1;
 	if (!td_grow(&p->rows, &p->cap, p->n, sizeof *p->rows))
@@ -143,7 +207,10 @@ static void on_cell(void *data, size_t len, void *ctx)
 		p->rc = td_err_memory(p->e);
 		return;
 	}
-	if (keep && memchr(data, 0, len))
+	bool feature = p->ready && p->n_cells < p->n_wanted && p->wanted[p->n_cells];
+	if (feature)
+		p->rc = take_feature(p, p->wanted[p->n_cells] - 1, data, len);
+	if (p->rc == 0 && (keep || feature) && memchr(data, 0, len))
 		p->rc = td_err(p->e, TUNDISH_E_USAGE, "%s: line %d: no text file: holds a NUL",
 		    TD_ESC(p->labels->file), (int)p->line);
 	p->cells[p->n_cells++] = keep ? at : p->text.len - 1;
@@ -199,7 +266,7 @@ static int parse_text(struct parse *p, const char *text, size_t len)
 
 static int hand_over(struct td_csv *ret, struct parse *p)
 {
-	struct td_csv csv = { .n = p->n, .numbers = p->n > 0 };
+	struct td_csv csv = { .n = p->n, .numbers = p->n > 0, .labels = !p->labels->no_labels };
 	csv.rows = malloc((p->n + 1) * sizeof *csv.rows);
 	if (!csv.rows)
 		return td_err_memory(p->e);
@@ -220,25 +287,32 @@ static int hand_over(struct td_csv *ret, struct parse *p)
 	return 0;
 }
 
-int td_csv_read(struct td_csv *ret, const struct td_labels *labels, struct tundish_error *e)
+int td_csv_parse(struct td_csv *ret, const struct td_labels *labels, struct td_cells *columns,
+    const void *data, size_t len, struct tundish_error *e)
 {
-	struct parse p = { .labels = labels, .e = e };
+	struct parse p = { .labels = labels, .columns = columns, .e = e };
+	const char *text = data;
+	size_t bom = len >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+	int rc = td_buf_add(&p.text, "", 1) ? parse_text(&p, text + bom, len - bom) : td_err_memory(e);
+	if (rc == 0)
+		rc = hand_over(ret, &p);
+	td_buf_free(&p.text);
+	free(p.rows);
+	free(p.cells);
+	free(p.wanted);
+	return rc;
+}
+
+int td_csv_read(struct td_csv *ret, const struct td_labels *labels, struct td_cells *columns,
+    struct tundish_error *e)
+{
 	struct td_buf file = { 0 };
 	int rc = td_read_file(&file, labels->file, CSV_MAX_BYTES, e);
 	if (rc < 0)
 		td_err_prefix(e, "%s", TD_ESC(labels->file));
-	else if (!td_buf_add(&p.text, "", 1))
-		rc = td_err_memory(e);
-	if (rc == 0) {
-		size_t bom = file.len >= 3 && memcmp(file.data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-		rc = parse_text(&p, (const char *)file.data + bom, file.len - bom);
-	}
-	if (rc == 0)
-		rc = hand_over(ret, &p);
+	else
+		rc = td_csv_parse(ret, labels, columns, file.data, file.len, e);
 	td_buf_free(&file);
-	td_buf_free(&p.text);
-	free(p.rows);
-	free(p.cells);
 	return rc;
 }
 

@@ -158,19 +158,18 @@ static int add_file(struct divide *d, struct td_item item, struct td_parts *part
 	return rc;
 }
 
-/* A cube's numbers lie in a file of their own, which was listed as one that is no data. */
-static int forget_data_files(struct divide *d)
+int td_listing_forget(struct td_listing *l, const struct td_map *files, const struct td_list_options *o,
+    struct tundish_error *e)
 {
-	struct td_listing *l = d->l;
 	uint64_t n = 0;
-	for (size_t i = 0; i < d->data_files.n; i++) {
-		char *path = strndup(td_map_key(&d->data_files, i), d->data_files.entries[i].key_bytes);
+	for (size_t i = 0; i < files->n; i++) {
+		char *path = strndup(td_map_key(files, i), files->entries[i].key_bytes);
 		if (!path)
-			return td_err_memory(d->e);
-		for (size_t k = 0; k < d->o->n_sources; k++) {
-			size_t len = strlen(d->o->sources[k]);
+			return td_err_memory(e);
+		for (size_t k = 0; k < o->n_sources; k++) {
+			size_t len = strlen(o->sources[k]);
 			/* below a source that is a folder it was met, and left out */
-			n += strncmp(path, d->o->sources[k], len) == 0 && (path[len] == '/' || (len && path[len - 1] == '/'));
+			n += strncmp(path, o->sources[k], len) == 0 && (path[len] == '/' || (len && path[len - 1] == '/'));
 		}
 		free(path);
 	}
@@ -316,7 +315,7 @@ int td_listing_divide(struct td_listing *l, const struct td_list_options *o, boo
 		l->n = d.n;
 		l->cap = d.cap;
 		d.items = old;
-		rc = forget_data_files(&d);
+		rc = td_listing_forget(l, &d.data_files, o, e);
 		rc = rc == 0 ? add_roots(&d) : rc;
 	}
 	for (size_t i = 0; i < d.n_roots; i++)

@@ -38,6 +38,11 @@ static int set_word(struct td_labels *l, const char *word, struct tundish_error 
 	if (!*value)
 		return td_err(e, TUNDISH_E_USAGE, "labels: empty column in \"%s\"", TD_ESC(word));
 	free(*out);
+	*out = NULL;
+	if (out == &l->label_column && strcmp(value, "none") == 0) {
+		l->no_labels = true;
+		return 0;
+	}
 	*out = strdup(value);
 	return *out ? 0 : td_err_memory(e);
 }
@@ -82,13 +87,17 @@ int td_labels_parse(struct td_labels *ret, const char *spec, struct tundish_erro
 	} else if (strncmp(spec, "csv:", 4) == 0) {
 		l.from = TD_LABELS_CSV;
 		rc = parse_csv(&l, spec + 4, e);
+	} else if (strcmp(spec, "json") == 0 || strncmp(spec, "json:label=", 11) == 0) {
+		l.from = TD_LABELS_JSON;
+		if (spec[4])
+			rc = set_word(&l, spec + 5, e);
 	} else if (strncmp(spec, "regex:", 6) == 0) {
 		l.from = TD_LABELS_REGEX;
 		l.pattern = strdup(spec + 6);
 		rc = l.pattern ? 0 : td_err_memory(e);
 	} else {
 		rc = td_err(e, TUNDISH_E_USAGE,
-		    "labels: \"%s\" is none of folder, none, csv:FILE, regex:RE", TD_ESC(spec));
+		    "labels: \"%s\" is none of folder, none, csv:FILE, json, regex:RE", TD_ESC(spec));
 	}
 	if (rc < 0)
 		td_labels_free(&l);

@@ -465,9 +465,27 @@ static int read_labels(struct lister *w, struct td_csv *csv, struct tundish_erro
 		rc = td_err(e, TUNDISH_E_USAGE, "a class list needs labels other than none");
 	if (rc == 0 && w->o->class_list)
 		rc = td_classes_load(&w->l->classes, w->o->class_list, w->o->listener, e);
+	if (rc == 0)
+		rc = td_cells_parse(&w->l->columns, w->o->columns, w->o->group_by, e);
 	if (rc == 0 && w->labels.from == TD_LABELS_CSV)
-		rc = td_csv_read(csv, &w->labels, e);
+		rc = td_csv_read(csv, &w->labels, &w->l->columns, e);
 	return rc;
+}
+
+/* Each column must be there, at least in one place. */
+static int settle_columns(struct lister *w, struct tundish_error *e)
+{
+	struct td_cells *c = &w->l->columns;
+	bool table = w->labels.from == TD_LABELS_CSV;
+	for (size_t i = 0; i < c->n; i++)
+		if (!c->list[i].found)
+			return td_err(e, TUNDISH_E_USAGE, "no column \"%s\" in %s", TD_ESC(c->list[i].name),
+			    table ? TD_ESC(w->labels.file) : "the side-cars: columns need --labels csv: or json");
+	td_cells_settle(c);
+	if (!td_cells_specs(c, &w->l->specs))
+		return td_err_memory(e);
+	w->l->files ^= td_cells_crc(c);
+	return 0;
 }
 
 /* A table says which files are wanted: only those are divided. All else is known of the
@@ -475,9 +493,15 @@ static int read_labels(struct lister *w, struct td_csv *csv, struct tundish_erro
 static int divide_and_assign(struct lister *w, const struct td_csv *csv, struct tundish_error *e)
 {
 	enum td_labels_from from = w->labels.from;
-	int rc = from == TD_LABELS_CSV ? td_assign_table(w->l, w->labels.file, csv, w->o, w->bad, e) : 0;
+	int rc = 0;
+	if (from == TD_LABELS_CSV)
+		rc = td_assign_table(w->l, w->labels.file, csv, w->o, w->bad, e);
+	else if (from == TD_LABELS_JSON)
+		rc = td_assign_sidecars(w->l, &w->labels, w->o, w->bad, e);
 	if (rc == 0)
 		rc = td_listing_divide(w->l, w->o, from == TD_LABELS_FOLDER, w->bad, e);
+	if (rc == 0)
+		rc = settle_columns(w, e);
 	if (rc < 0 || w->l->n == 0)
 		return rc;
 	if (from == TD_LABELS_REGEX)
@@ -544,5 +568,6 @@ void td_listing_free(struct td_listing *l)
 	td_map_free(&l->groups);
 	td_specs_free(&l->group_specs);
 	free(l->members);
+	td_cells_free(&l->columns);
 	*l = (struct td_listing){ 0 };
 }

@@ -4,6 +4,7 @@
 #include "bad.h"
 #include "base/map.h"
 #include "classes.h"
+#include "cells.h"
 #include "format.h"
 
 /*
@@ -20,6 +21,7 @@ struct td_item {
 	uint64_t bytes;	/* of the file */
 	uint32_t root;
 	uint32_t part;	/* number within the file */
+	uint32_t row;	/* in the columns + 1; 0: none */
 	uint32_t group; /* place in the listing's groups + 1; 0: that of its file */
 	int32_t class;	/* -1: none */
 	uint32_t member;/* its number in the listing's, from 1; 0: a file of its own */
@@ -73,6 +75,7 @@ struct td_listing {
 	struct td_arrays arrays;
 	uint64_t work_bytes;	/* that reading an item takes at most, about */
 	struct td_specs specs; /* that the extras of all items have */
+	struct td_cells columns; /* features from a table or side-cars */
 	struct td_map groups;  /* names of those that are not a file's -> uint32_t td_item.group */
 	bool sequences;        /* some items follow one another: frames, clips, windows */
 	struct td_specs group_specs; /* that all groups of members have */
@@ -89,7 +92,7 @@ struct td_listing {
 struct td_list_options {
 	const char *const *sources;
 	size_t n_sources;
-	const char *labels, *class_list;
+	const char *labels, *class_list, *columns, *group_by;
 	int64_t label_offset;
 	const struct td_cut *cut;
 	unsigned threads;
@@ -132,6 +135,10 @@ int td_item_load(struct td_loaded *out, struct td_buf *path, const struct td_lis
 bool td_listing_add(struct td_listing *l, size_t root, const char *prefix, const char *name,
     const struct td_item *item) td_must_check;
 bool td_listing_root(struct td_listing *l, const char *folder, size_t skip, const char *spec) td_must_check;
+/* Files that belong to others (a cube's numbers, side-cars), by their paths, were listed
+ * as such that are no data: they are not left out. */
+int td_listing_forget(struct td_listing *l, const struct td_map *files, const struct td_list_options *options,
+    struct tundish_error *e);
 /* The number of a group for td_item.group. False without memory. */
 bool td_listing_group(struct td_listing *l, const char *name, uint32_t *ret) td_must_check;
 /* What folders of pictures have lying about, by its base name. */

@@ -15,6 +15,7 @@
 struct match {
 	struct td_listing *l;
 	const char *table;
+	const struct td_csv *csv;
 	const struct td_list_options *o;
 	struct td_bad *bad;
 	struct tundish_error *e;
@@ -232,20 +233,25 @@ static int label_item(struct match *m, const struct td_csv_row *row, size_t i)
 		snprintf(line, sizeof line, "%" PRId64, m->row_of[i]);
 		return bad_row(m, row, TUNDISH_E_CORRUPT, "names a file that line %s has named", line);
 	}
-	if (!*row->label)
+	if (!*row->label && m->csv->labels)
 		return bad_row(m, row, TUNDISH_E_SCHEMA, "no label for %s", row->path);
 	struct td_classes *c = &m->l->classes;
-	int32_t class = td_classes_add(c, row->label, strlen(row->label));
+	int32_t class = m->csv->labels ? td_classes_add(c, row->label, strlen(row->label)) : 0;
 	if (class == -2)
 		return td_err_memory(m->e);
 	if (class < 0)
 		return td_err(m->e, TUNDISH_E_USAGE, "%s: line %" PRId64
 		    ": class \"%s\" is not in the class list %s", TD_ESC(m->table), row->line,
 		    TD_ESC(row->label), TD_ESC(m->o->class_list));
-	m->l->items[i].class = class;
-	m->l->items[i].flags |= TD_ITEM_TAKEN;
+	struct td_item *item = &m->l->items[i];
+	item->class = m->csv->labels ? class : -1;
+	item->flags |= TD_ITEM_TAKEN;
 	m->row_of[i] = row->line;
-	return 0;
+	const struct td_cells *columns = &m->l->columns;
+	size_t number = (size_t)(row - m->csv->rows);
+	item->row = columns->n ? (uint32_t)number + 1 : 0;
+	const char *group = columns->group ? td_cells_text(columns, number, columns->group - 1) : "";
+	return !*group || td_listing_group(m->l, group, &item->group) ? 0 : td_err_memory(m->e);
 }
 
 static int match_row(struct match *m, const struct td_csv_row *row)
@@ -303,7 +309,7 @@ int td_assign_table(struct td_listing *l, const char *table, const struct td_csv
     const struct td_list_options *o, struct td_bad *bad, struct tundish_error *e)
 {
 	struct match m = {
-		.l = l, .table = table, .o = o, .bad = bad, .e = e,
+		.l = l, .table = table, .csv = csv, .o = o, .bad = bad, .e = e,
 		.names.value_bytes = sizeof(uint32_t),
 		.composed.value_bytes = sizeof(uint32_t),
 	};

@@ -407,3 +407,92 @@ fail_midway() {
 	same "$output" 2
 	tundish convert "$PHOTOS" -o - --compress gzip 2>/dev/null | gzip -dc | tundish count - | grep -qx 46
 }
+
+# features FILE: each record as a JSON object of its features on a line, sorted
+features() {
+	for f in "$@"; do
+		for i in $(seq 0 $(($(tundish count "$f") - 1))); do
+			tundish inspect "$f" --record "$i" --json | python3 -c 'import json, sys
+r = {f["name"]: f["values"] for f in json.load(sys.stdin)["features"]}
+r.pop("image")
+print(json.dumps(r, sort_keys=True))'
+		done
+	done | sort
+}
+
+@test "columns of a table become features, their kinds found or given" {
+	mkdir in
+	for i in 0 1 2 3; do
+		cp "$PHOTOS/cat/cat_0$i.jpg" in
+	done
+	printf '%s\r\n' 'file,label,age,weight,note,code' 'cat_00.jpg,a,3,0.5,"x, y",007' 'cat_01.jpg,b,-4,2,,008' \
+		'cat_02.jpg,a,5,1e3,z,009' 'cat_03.jpg,b,,.25,w,010' >t.csv
+	run_split 0 convert in -o out/p --labels csv:t.csv --columns age,weight,note,code:text --keys height=,width=
+	same "$(features out/*-of-*)" '{"age": [-4], "code": ["008"], "filename": ["cat_01.jpg"], "label": [1], "note": [""], "weight": [2.0]}
+{"age": [3], "code": ["007"], "filename": ["cat_00.jpg"], "label": [0], "note": ["x, y"], "weight": [0.5]}
+{"age": [5], "code": ["009"], "filename": ["cat_02.jpg"], "label": [0], "note": ["z"], "weight": [1000.0]}
+{"code": ["010"], "filename": ["cat_03.jpg"], "label": [1], "note": ["w"], "weight": [0.25]}'
+	output=$(cat out/features.json)
+	json 'sorted(j["featuresDict"]["features"]) == ["code", "filename", "image", "label", "note", "weight"]'
+	# a value of another kind than was asked for
+	run_split 1 convert in -o out/p --labels csv:t.csv --columns weight:int --overwrite
+	holds "$stderr" 'cat_00.jpg: column weight: "0.5" is no whole number'
+	holds "$output" "1 written, 3 bad"
+	# no labels at all; columns by number
+	run_split 0 convert in -o out/p --labels csv:t.csv,label=none --columns weight --overwrite
+	run -1 grep -q '"label":' out/features.json
+	tail -n +2 t.csv >plain.csv
+	run_split 0 convert in -o out/p --labels csv:plain.csv --columns 3:text --overwrite
+	holds "$(features out/*-of-*)" '"3": ["-4"]'
+	# a changed table is another input
+	run_split 2 convert in -o out2/p --labels csv:t.csv --columns nothing
+	holds "$stderr" 'no column "nothing" in t.csv'
+	run_split 2 convert in -o out2/p --labels csv:t.csv --columns label
+	holds "$stderr" 'records have a feature "label" already'
+	for wrong in a,a "" a,,b; do
+		run_split 2 convert in -o out2/p --labels csv:t.csv --columns "$wrong"
+	done
+	run_split 2 convert in -o out2/p --columns age
+	[ ! -e out2 ]
+}
+
+@test "columns: groups of a table, the same bytes for any threads" {
+	printf 'file,label,patient\n' >t.csv
+	(cd "$PHOTOS" && ls -d */*) | awk '{ print $0 ",c" NR % 2 ",p" NR % 7 }' >>t.csv
+	run_split 0 convert "$PHOTOS" -o one/p --labels csv:t.csv --group-by patient --columns patient --split a=.7,b=.3 -j 1
+	holds "$stderr" "the split is by group: 7 groups"
+	run_split 0 count one/p-a.* --by group
+	same "${#lines[@]}" 6
+	same "$output" "$(tundish count one/p-a.* --by patient)"
+	for threads in 2 8 99; do
+		run_split 0 convert "$PHOTOS" -o "j$threads/p" --labels csv:t.csv --group-by patient --columns patient \
+			--split a=.7,b=.3 -j $threads --memory 1M
+		diff -r one "j$threads"
+	done
+}
+
+@test "side-cars: labels and features from a JSON file beside each picture" {
+	mkdir -p in/sub
+	for i in 0 1 2 3 4; do
+		cp "$PHOTOS/cat/cat_0$i.jpg" in/sub
+	done
+	echo '{"label": "tabby", "box": [1, 2.5], "age": 3, "tags": ["a", "b"], "indoor": true}' >in/sub/cat_00.json
+	echo '{"label": "black", "box": [0, 1], "age": null, "tags": [], "indoor": false}' >in/sub/cat_01.json
+	echo '{"label": {"x": 1}}' >in/sub/cat_02.json
+	echo '{"label": "tabby", ' >in/sub/cat_03.json
+	run_split 1 convert in -o out/p --labels json --columns box,age,tags,indoor --keys height=,width=
+	holds "$stderr" 'cat_02.jpg: cat_02.json: no class in "label"'
+	holds "$stderr" "cat_03.jpg: cat_03.json: line"
+	holds "$stderr" "cat_04.jpg: no cat_04.json beside it"
+	holds "$output" "5 found: 2 written, 3 bad"
+	same "$(features out/*-of-*)" '{"age": [3], "box": [1.0, 2.5], "filename": ["sub/cat_00.jpg"], "indoor": [1], "label": [1], "tags": ["a", "b"]}
+{"box": [0.0, 1.0], "filename": ["sub/cat_01.jpg"], "indoor": [0], "label": [0], "tags": []}'
+	same "$(cat out/label.labels.txt)" $'black\ntabby'
+	run_split 1 convert in -o out/p --labels json:label=age --overwrite
+	holds "$output" "1 written, 4 bad"
+	run_split 1 convert in -o out/p --labels json:label=none --columns box --overwrite
+	holds "$output" "3 written, 2 bad"
+	run_split 2 convert in -o out2/p --labels json --columns nothing
+	holds "$stderr" 'no column "nothing" in the side-cars'
+	run_split 2 convert in -o out2/p --labels json:key=age
+}
