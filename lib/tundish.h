@@ -161,6 +161,8 @@ struct tundish_reader_options {
 	int on_error;		  /* TUNDISH_SKIP (resync behind damage) or TUNDISH_FAIL */
 	uint64_t max_record_bytes;/* 2147483647 */
 	struct tundish_listener listener; /* `fault`, `notice`; `stop` in long searches */
+	unsigned threads;	  /* that may inflate the members of a gzip file ahead, the caller's
+				   * counted; 1 */
 };
 
 /* A record. `data` points into the reader and is valid until its next call. */

@@ -86,6 +86,7 @@ struct td_turn {
 struct td_stream {
 	int compression;
 	uint64_t max_record_bytes;
+	unsigned threads;	   /* that inflate the members of a file; 0: the one that reads it */
 	struct td_order_spec spec; /* shards, cycle and length, and a shuffle buffer's size */
 	int uneven;
 	struct td_turn *turns;

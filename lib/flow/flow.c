@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "engine.h"
 #include "probe.h"
+#include "record/ahead.h"
 #include "stream.h"
 
 #define FETCHERS 2
@@ -247,6 +248,8 @@ static int plan_order(struct tundish_flow *f, const struct tundish_flow_options 
 	f->stream.spec = *spec;
 	f->stream.spec.length = TD_MAX(spec->length, (uint64_t)1);
 	f->stream.uneven = o->uneven;
+	if (spec->cycle <= 1 && td_ahead_bytes(f->threads) <= td_memory(o->memory) / 4)
+		f->stream.threads = f->threads;
 	if (f->set.stream)
 		return check_stream(f, o, spec, e);
 	spec->records = f->set.records;
@@ -296,6 +299,8 @@ static void plan_memory(struct tundish_flow *f, const struct tundish_flow_option
 	f->most_slots = f->n_ring = f->prefetch + 1;
 	f->soft_slots = o->prefetch ? f->most_slots : TD_MIN(f->most_slots, FIRST_SLOTS);
 	f->ledger.budget = memory;
+	if (f->set.stream)
+		td_ledger_take(&f->ledger, td_ahead_bytes(f->stream.threads));
 	f->chunk_items = (unsigned)TD_MAX(TD_MIN(CHUNK_BYTES / TD_MAX(mean, 1u), TD_CHUNK_ITEMS), 1);
 	f->chunk_keep = TD_MAX(2 * CHUNK_BYTES, 4 * mean);
 	f->grain = mean < SMALL_RECORD ? TD_MIN(8, f->chunk_items) : 1;

@@ -46,6 +46,7 @@ static int open_reader(struct tundish_flow *f, struct td_turn *t, struct tundish
 	tundish_reader_options_init(&options);
 	options.compression = s->compression;
 	options.max_record_bytes = s->max_record_bytes;
+	options.threads = s->threads;
 	options.on_error = f->on_error == TUNDISH_FAIL ? TUNDISH_FAIL : TUNDISH_SKIP;
 	options.listener = (struct tundish_listener){ .data = f, .fault = hold_fault,
 		.notice = hold_notice, .stop = stop_search };

@@ -16,6 +16,7 @@
 #include "base/held.h"
 #include "base/path.h"
 #include "base/pool.h"
+#include "record/ahead.h"
 #include "record/frame.h"
 #include "record/reader.h"
 #include "record/sample.h"
@@ -29,6 +30,7 @@ struct run {
 	struct td_scan *scan;
 	struct td_bad *bad;
 	size_t next;
+	unsigned threads;	  /* for each file, where there are fewer files than threads */
 	pthread_mutex_t lock;	  /* of the listener and the spool's making */
 	_Atomic uint64_t spool_at;
 	_Atomic int stopped;
@@ -58,7 +60,7 @@ static int take(void *ctx, void *job, uint64_t *ret_bytes, struct tundish_error 
 	if (run->next == run->o->paths->n)
 		return 0;
 	j->file = run->next++;
-	*ret_bytes = 4 * SPOOL_CHUNK;
+	*ret_bytes = 4 * SPOOL_CHUNK + td_ahead_bytes(run->threads);
 	return 1;
 }
 
@@ -272,6 +274,7 @@ static int work(void *ctx, void *job, unsigned worker, struct tundish_error *e)
 	options.max_record_bytes = TD_MIN(o->max_record_bytes, (uint64_t)UINT32_MAX - TD_FRAME_EXTRA);
 	options.listener = td_held_listener(&j->held);
 	options.listener.stop = stop_search;
+	options.threads = run->threads;
 	j->run = run;
 	j->n = j->chunk_first = j->chunk.len = 0;
 	j->sequences = j->others = false;
@@ -405,9 +408,11 @@ int td_scan(struct td_scan *ret, const struct td_scan_options *o, struct td_bad 
 {
 	struct td_scan scan = { .spool = -1, .classes.numbers = true, .groups.value_bytes = sizeof(int32_t) };
 	struct run run = { .o = o, .scan = &scan, .bad = bad, .lock = PTHREAD_MUTEX_INITIALIZER };
+	unsigned threads = td_threads(o->pack->threads);
+	run.threads = (unsigned)TD_MAX(threads / TD_MAX(o->paths->n, (size_t)1), 1u);
 	const struct td_ordered loop = {
 		.job_bytes = sizeof(struct job),
-		.threads = td_threads(o->pack->threads),
+		.threads = threads,
 		.max_bytes = td_memory(o->pack->memory) / 2,
 		.take = take,
 		.work = work,

@@ -599,6 +599,7 @@ void tundish_reader_options_init(struct tundish_reader_options *ret_options)
 		.crc = TUNDISH_CRC_FULL,
 		.on_error = TUNDISH_SKIP,
 		.max_record_bytes = INT32_MAX,
+		.threads = 1,
 	};
 }
 
@@ -628,7 +629,7 @@ static int unpack(struct tundish_reader *r, struct tundish_error *e)
 {
 	r->raw = r->w;
 	r->w = (struct td_window){ .size = TD_SIZE_UNKNOWN, .read = read_unpacked, .ctx = r };
-	int rc = td_unpack_open(&r->unpack, r->compression, &r->raw, e);
+	int rc = td_unpack_open(&r->unpack, r->compression, &r->raw, r->o.threads, e);
 	return rc < 0 ? rc : fill(r, TD_FRAME_HEADER, CHUNK, e);
 }
 

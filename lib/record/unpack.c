@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ahead.h"
 #include "base/bits.h"
 #include "base/err.h"
 #include "frame.h"
@@ -32,6 +33,9 @@ struct td_unpack {
 	uint64_t vain;
 	uint64_t out;	       /* decompressed bytes in all */
 	struct inflate_state *inflate;
+	struct td_ahead *ahead;
+	const uint8_t *ready;  /* what is left of a member that was inflated ahead */
+	size_t ready_bytes;
 	bool note;
 	struct td_member *members;
 	size_t n_members, members_cap;
@@ -50,9 +54,14 @@ static ssize_t stop(struct td_unpack *u, int code, const char *text)
 
 /* ---- gzip and zlib ---- */
 
-static bool gzip_header(const uint8_t *p)
+const uint8_t *td_gzip_find(const uint8_t *p, size_t bytes)
 {
-	return p[0] == 0x1f && p[1] == 0x8b && p[2] == 8 && (p[3] & 0xe0) == 0;
+	for (const uint8_t *end = p + bytes; end - p >= 4; p++) {
+		p = memchr(p, 0x1f, (size_t)(end - p) - 3);
+		if (!p || td_gzip_header(p))
+			return p;
+	}
+	return NULL;
 }
 
 static bool zlib_header(const uint8_t *p)
@@ -64,7 +73,7 @@ static bool member_here(const struct td_unpack *u)
 {
 	size_t n = td_window_have(u->raw);
 	const uint8_t *p = td_window_here(u->raw);
-	return u->compression == TUNDISH_GZIP ? n >= 4 && gzip_header(p) : n >= 2 && zlib_header(p);
+	return u->compression == TUNDISH_GZIP ? n >= 4 && td_gzip_header(p) : n >= 2 && zlib_header(p);
 }
 
 /* Moves raw to the next gzip header, or to the end. */
@@ -77,15 +86,10 @@ static int find_member(struct td_unpack *u, struct tundish_error *e)
 			return rc;
 		const uint8_t *p = td_window_here(raw);
 		size_t n = td_window_have(raw);
-		for (size_t i = 0; i + 4 <= n; i++) {
-			const uint8_t *q = memchr(p + i, 0x1f, n - 3 - i);
-			if (!q)
-				break;
-			i = (size_t)(q - p);
-			if (gzip_header(q)) {
-				raw->at += i;
-				return 0;
-			}
+		const uint8_t *found = n < 4 ? NULL : td_gzip_find(p, n);
+		if (found) {
+			raw->at += (size_t)(found - p);
+			return 0;
 		}
 		raw->at += n < 4 ? n : n - 3;
 		if (n < 4) {
@@ -147,6 +151,19 @@ static void note_member(struct td_unpack *u)
 	u->members[u->n_members++] = (struct td_member){ u->start, u->out };
 }
 
+/* Is the next member there already? */
+static bool take_ahead(struct td_unpack *u)
+{
+	uint64_t at = td_window_offset(u->raw), end;
+	if (!u->ahead || u->bare || !td_ahead_member(u->ahead, at, &u->ready, &u->ready_bytes, &end))
+		return false;
+	u->start = at;
+	u->any = true;
+	note_member(u);
+	td_window_skip_to(u->raw, end);
+	return true;
+}
+
 /* 1: inside a member, 0: at the end or before a break, or negative. */
 static int enter_member(struct td_unpack *u, struct tundish_error *e)
 {
@@ -206,12 +223,26 @@ static int leave_member(struct td_unpack *u, struct tundish_error *e)
 	return rc;
 }
 
+static size_t take_ready(struct td_unpack *u, void *out, size_t bytes)
+{
+	size_t n = TD_MIN(bytes, u->ready_bytes);
+	if (n > 0)
+		memcpy(out, u->ready, n);
+	u->ready += n;
+	u->ready_bytes -= n;
+	return n;
+}
+
 static ssize_t inflate_read(struct td_unpack *u, void *out, size_t bytes, struct tundish_error *e)
 {
 	struct td_window *raw = u->raw;
 	struct inflate_state *s = u->inflate;
 	size_t n = 0;
 	while (n == 0 && !u->broken.code && !u->over) {
+		if (u->ready_bytes > 0 || (!u->inside && take_ahead(u))) {
+			n = take_ready(u, out, bytes);
+			continue;
+		}
 		int rc = u->inside ? 1 : enter_member(u, e);
 		if (rc <= 0)
 			return rc;
@@ -332,7 +363,7 @@ static ssize_t snappy_read(struct td_unpack *u, void *out, size_t bytes, struct 
 /* ---- all kinds ---- */
 
 int td_unpack_open(struct td_unpack **ret, int compression, struct td_window *raw,
-    struct tundish_error *e)
+    unsigned threads, struct tundish_error *e)
 {
 	if (compression == TUNDISH_SNAPPY && !td_snappy_built())
 		return td_err(e, TUNDISH_E_MODULE, "this build reads no snappy compression (package "
@@ -342,9 +373,14 @@ int td_unpack_open(struct td_unpack **ret, int compression, struct td_window *ra
 		return td_err_memory(e);
 	u->compression = compression;
 	u->raw = raw;
-	if (compression != TUNDISH_SNAPPY && !(u->inflate = malloc(sizeof *u->inflate))) {
-		free(u);
-		return td_err_memory(e);
+	int rc = 0;
+	if (compression != TUNDISH_SNAPPY && !(u->inflate = malloc(sizeof *u->inflate)))
+		rc = td_err_memory(e);
+	if (rc == 0 && compression == TUNDISH_GZIP && threads > 1 && raw->size != TD_SIZE_UNKNOWN)
+		rc = td_ahead_open(&u->ahead, raw, threads, e);
+	if (rc < 0) {
+		td_unpack_close(u);
+		return rc;
 	}
 	*ret = u;
 	return 0;
@@ -354,6 +390,7 @@ void td_unpack_close(struct td_unpack *u)
 {
 	if (!u)
 		return;
+	td_ahead_close(u->ahead);
 	td_buf_free(&u->block);
 	free(u->inflate);
 	free(u->members);
@@ -394,6 +431,9 @@ const struct td_member *td_unpack_member_at(const struct td_unpack *u, uint64_t 
 void td_unpack_restart(struct td_unpack *u, struct td_member at)
 {
 	td_window_forget(u->raw, at.raw);
+	if (u->ahead)
+		td_ahead_forget(u->ahead);
+	u->ready_bytes = 0;
 	u->over = u->inside = u->bare = false;
 	u->any = at.raw > 0;
 	u->broken = (struct td_break){ 0 };

@@ -12,9 +12,10 @@ struct td_break {
 };
 
 /* Decompresses what `raw` has from its current place on; raw stays the caller's and
- * must outlive it. Errors: MEMORY, UNSUPPORTED (built without snappy). */
+ * must outlive it. With more than one thread the members of a gzip file are inflated
+ * ahead. Errors: MEMORY, MODULE (built without snappy). */
 int td_unpack_open(struct td_unpack **ret, int compression, struct td_window *raw,
-    struct tundish_error *e);
+    unsigned threads, struct tundish_error *e);
 void td_unpack_close(struct td_unpack *u);
 
 /* Up to `bytes` decompressed bytes. 0: here they end or break, see *ret_break; behind
@@ -34,6 +35,14 @@ void td_unpack_note_members(struct td_unpack *u);
 const struct td_member *td_unpack_member_at(const struct td_unpack *u, uint64_t out);
 /* Starts again at a member of the raw window, which is over a regular file. */
 void td_unpack_restart(struct td_unpack *u, struct td_member at);
+
+/* Is this the beginning of a gzip member? 4 bytes are looked at. */
+static inline bool td_gzip_header(const uint8_t *p)
+{
+	return p[0] == 0x1f && p[1] == 0x8b && p[2] == 8 && (p[3] & 0xe0) == 0;
+}
+/* The first such place in these bytes, or NULL. */
+const uint8_t *td_gzip_find(const uint8_t *p, size_t bytes);
 
 /* Which compression the first bytes of a file tell: their first decompressed bytes
  * are a good frame's header, or they are gzip. TUNDISH_NONE when none fits. */

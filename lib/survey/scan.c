@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/pool.h"
+#include "record/ahead.h"
 #include "record/frame.h"
 #include "record/reader.h"
 
@@ -24,6 +25,7 @@ struct run {
 	struct tundish_reader *walker; /* finds the next piece of file `next` */
 	uint64_t piece_bytes;
 	struct td_piece piece;	       /* where that one starts */
+	unsigned threads; /* for each file, where there are fewer files than threads */
 };
 
 /* A job's memory as the ordered loop keeps it. */
@@ -129,7 +131,7 @@ static int take(void *ctx, void *slot, uint64_t *ret_bytes, struct tundish_error
 	s->job.hold = (struct tundish_listener){ .data = &s->job, .fault = count_fault,
 		.notice = hold_notice, .stop = stop_search };
 	s->job.told_bytes = s->job.unpolled = 0;
-	*ret_bytes = READER_BYTES;
+	*ret_bytes = READER_BYTES + td_ahead_bytes(run->threads);
 	return 1;
 }
 
@@ -215,6 +217,7 @@ static int work(void *ctx, void *slot, unsigned worker, struct tundish_error *e)
 	options.on_error = scan->on_error;
 	options.max_record_bytes = scan->max_record_bytes;
 	options.listener = s->job.hold;
+	options.threads = s->run->threads;
 	struct tundish_reader *reader;
 	int rc = tundish_reader_open(&reader, s->job.file.path, &options, e);
 	if (rc < 0)
@@ -257,6 +260,7 @@ int td_scan_run(const struct td_scan *scan, struct tundish_error *e)
 	uint64_t max_bytes = TD_MIN(td_memory(scan->memory), (uint64_t)32 << 20);
 	/* no more threads than may read at a time: each would keep a heap of its own */
 	uint64_t threads = TD_MIN((uint64_t)td_threads(scan->threads), TD_MAX(max_bytes / READER_BYTES, 1u));
+	run.threads = (unsigned)TD_MAX(threads / TD_MAX(scan->paths->n, (size_t)1), 1u);
 	const struct td_ordered loop = {
 		.job_bytes = sizeof(struct slot) + scan->part_bytes,
 		.threads = (unsigned)TD_MIN(threads, scan->paths->n + run.all_bytes / run.piece_bytes),

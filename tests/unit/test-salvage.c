@@ -10,15 +10,19 @@
 #include "record/compress.h"
 
 #define N_MAX 400
+#define PIECES_MAX 256
 
 /* Random records, framed, and the file that holds them. */
 struct set {
 	struct td_buf frames, file;
 	size_t start[N_MAX + 1]; /* of each frame in frames */
 	size_t n;
-	size_t piece_frames[64], piece_file[64]; /* where pieces start */
+	size_t piece_frames[PIECES_MAX], piece_file[PIECES_MAX]; /* where pieces start */
 	size_t pieces;
 };
+
+/* Payload after which a piece ends. */
+static uint64_t piece_bytes = TD_PIECE_BYTES;
 
 static void random_payload(struct td_rng *rng, uint8_t *data, size_t bytes)
 {
@@ -58,7 +62,7 @@ static void make(struct set *s, struct td_rng *rng, size_t n, size_t max, int co
 		add_frame(&s->frames, data, bytes);
 		s->start[s->n] = s->frames.len;
 		payload += bytes;
-		if (payload >= TD_PIECE_BYTES) {
+		if (payload >= piece_bytes) {
 			close_piece(s, &c, compression, level);
 			payload = 0;
 		}
@@ -286,6 +290,162 @@ static void test_snappy_lengths(void **state)
 	free_set(&s);
 }
 
+static void assert_same_read(const struct read *a, const struct read *b)
+{
+	assert_int_equal(a->rc, b->rc);
+	assert_string_equal(FAULTS(a), FAULTS(b));
+	assert_int_equal(a->n, b->n);
+	for (size_t i = 0; i < a->n; i++) {
+		assert_same_record(a, i, b, i);
+		assert_int_equal(a->number[i], b->number[i]);
+		assert_int_equal(a->offset[i], b->offset[i]);
+	}
+}
+
+/* What does not shrink is stored, by the default alone, and zlib reads it. */
+static void test_stored(void **state)
+{
+	(void)state;
+	struct td_rng rng;
+	td_rng_at(&rng, 23, 0, 0, TD_RNG_SAMPLE);
+	for (int i = 0; i < 8; i++) {
+		static const size_t sizes[] = { 100, 65535, 65536, 300000 };
+		size_t n = sizes[i / 2];
+		uint8_t *data = malloc(n), *back = malloc(n);
+		struct td_buf file = { 0 };
+		struct td_compressed c = TD_COMPRESSED_INIT;
+		int compression = i % 2 ? TUNDISH_ZLIB : TUNDISH_GZIP;
+		uint32_t adler;
+		for (size_t k = 0; k < n; k++)
+			data[k] = (uint8_t)td_rng_u32(&rng);
+		assert_int_equal(td_compress_head(&file, compression, 0, NULL), 0);
+		assert_int_equal(td_compress_piece(&file, compression, 0, data, n, &adler, NULL), 0);
+		td_compress_note(&c, adler, n);
+		size_t blocks = (n + 65534) / 65535;
+		assert_int_equal(file.len, n + 5 * blocks + (i % 2 ? 2 + 5 : 18));
+		assert_int_equal(td_compress_tail(&file, compression, 0, &c, NULL), 0);
+		z_stream z = { .next_in = file.data, .avail_in = (uint32_t)file.len, .next_out = back,
+			.avail_out = (uint32_t)n };
+		assert_int_equal(inflateInit2(&z, i % 2 ? 15 : 31), Z_OK);
+		assert_int_equal(inflate(&z, Z_FINISH), Z_STREAM_END);
+		assert_int_equal(z.avail_in + z.avail_out, 0);
+		assert_memory_equal(back, data, n);
+		inflateEnd(&z);
+		td_buf_free(&file);
+		free(back);
+		free(data);
+	}
+}
+
+/* Rounded numbers, as measurements are: not 8 % larger than zlib makes them at level 6. */
+static void test_default_size(void **state)
+{
+	(void)state;
+#ifdef TD_HAVE_LIBDEFLATE
+	struct td_rng rng;
+	struct td_buf quick = { 0 }, zlib = { 0 };
+	size_t n = (size_t)1 << 18;
+	uint32_t adler;
+	td_rng_at(&rng, 24, 0, 0, TD_RNG_SAMPLE);
+	float *data = malloc(n * sizeof *data);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t sum = 0;
+		for (int k = 0; k < 12; k++)
+			sum += td_rng_below(&rng, 1000);
+		data[i] = ((float)sum - 6000.f) / 100.f;
+	}
+	assert_int_equal(td_compress_piece(&quick, TUNDISH_GZIP, 0, data, n * sizeof *data, &adler, NULL), 0);
+	assert_int_equal(td_compress_piece(&zlib, TUNDISH_GZIP, 6, data, n * sizeof *data, &adler, NULL), 0);
+	assert_in_range(quick.len, 1, zlib.len * 108 / 100);
+	td_buf_free(&quick);
+	td_buf_free(&zlib);
+	free(data);
+#endif
+}
+
+/* Something wrong with a gzip file, or with what looks like a header in it. */
+static void spoil(struct set *s, struct td_rng *rng, int kind)
+{
+	static const uint8_t header[10] = { 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff };
+	size_t at = td_rng_below(rng, s->file.len - sizeof header);
+	if (kind == 1)
+		s->file.data[at] ^= (uint8_t)(1 + td_rng_below(rng, 255));
+	else if (kind == 2)
+		s->file.len = at;
+	else if (kind == 3)
+		memcpy(s->file.data + at, header, sizeof header);
+	else if (kind == 4)
+		memset(s->file.data + at, 0, TD_MIN(s->file.len - at, (size_t)30000));
+	else if (kind == 5) /* a trailer that lies about the size */
+		td_put_le32(s->file.data + s->piece_file[s->pieces / 2 + 1] - 4, td_rng_u32(rng));
+}
+
+/* Members that are inflated ahead, by any number of threads: the same records, the same faults. */
+static void test_ahead(void **state)
+{
+	(void)state;
+	struct td_rng rng;
+	td_rng_at(&rng, 21, 0, 0, TD_RNG_SAMPLE);
+	for (int i = 0; i < 48; i++) {
+		static const unsigned threads[] = { 2, 3, 8, 99 };
+		struct set s;
+		struct read one, more;
+		piece_bytes = i % 8 == 7 ? TD_PIECE_BYTES : 1 + td_rng_below(&rng, 60000);
+		make(&s, &rng, 60 + td_rng_below(&rng, 150), 9000, TUNDISH_GZIP, i / 6 % 2);
+		if (i % 6)
+			spoil(&s, &rng, i % 6);
+		read_start(&one);
+		one.o.compression = TUNDISH_GZIP;
+		one.o.on_error = i % 5 == 4 ? TUNDISH_FAIL : TUNDISH_SKIP;
+		read_memory(&one, s.file.data, s.file.len, 0);
+		assert_true(i % 6 || one.n == s.n);
+		for (size_t t = 0; t < TD_COUNT(threads); t++) {
+			read_start(&more);
+			more.o.compression = TUNDISH_GZIP;
+			more.o.on_error = one.o.on_error;
+			more.o.threads = threads[t];
+			read_memory(&more, s.file.data, s.file.len, 0);
+			assert_same_read(&one, &more);
+			read_free(&more);
+		}
+		read_free(&one);
+		free_set(&s);
+	}
+	piece_bytes = TD_PIECE_BYTES;
+}
+
+/* A gzip file in a record is stored as it is: its headers are no members of the file's. */
+static void test_ahead_nested(void **state)
+{
+	(void)state;
+	struct td_rng rng;
+	struct set inner;
+	struct td_buf file = { 0 }, frames = { 0 };
+	uint32_t adler;
+	td_rng_at(&rng, 22, 0, 0, TD_RNG_SAMPLE);
+	piece_bytes = 5000;
+	make(&inner, &rng, 40, 4000, TUNDISH_GZIP, 0);
+	piece_bytes = TD_PIECE_BYTES;
+	for (int i = 0; i < 12; i++) {
+		frames.len = 0;
+		add_frame(&frames, inner.file.data, inner.file.len);
+		assert_int_equal(td_compress_piece(&file, TUNDISH_GZIP, 0, frames.data, frames.len, &adler, NULL), 0);
+	}
+	struct read r;
+	read_start(&r);
+	r.o.threads = 3;
+	read_memory(&r, file.data, file.len, 0);
+	assert_int_equal(r.rc, 0);
+	assert_string_equal(FAULTS(&r), "");
+	assert_int_equal(r.n, 12);
+	for (size_t i = 0; i < r.n; i++)
+		assert_memory_equal(r.data[i].data, inner.file.data, inner.file.len);
+	read_free(&r);
+	td_buf_free(&file);
+	td_buf_free(&frames);
+	free_set(&inner);
+}
+
 /* Cut anywhere, each compression gives all records that are there. */
 static void test_cut(void **state)
 {
@@ -359,6 +519,7 @@ static void test_seek(void **state)
 			s.file.data[s.start[hit] + 8] ^= 1;
 		tundish_reader_options_init(&o);
 		o.compression = i % 4;
+		o.threads = 1 + (unsigned)i / 4 * 2;
 		assert_int_equal(td_reader_open_memory(&r, s.file.data, s.file.len, 0, &o, &e), 0);
 		for (int j = 0; j < 200; j++) {
 			size_t number = td_rng_below(&rng, s.n + 3);
@@ -414,6 +575,10 @@ int main(void)
 		cmocka_unit_test(test_zlib),
 		cmocka_unit_test(test_snappy),
 		cmocka_unit_test(test_snappy_lengths),
+		cmocka_unit_test(test_stored),
+		cmocka_unit_test(test_default_size),
+		cmocka_unit_test(test_ahead),
+		cmocka_unit_test(test_ahead_nested),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_seek),
 		cmocka_unit_test(test_seek_stream),
