@@ -228,9 +228,10 @@ static int read_param(const struct reader *r, struct td_op *op, struct span part
 static void set_defaults(struct td_op *op, const struct td_op_kind *kind)
 {
 	bool erasing = strcmp(kind->name, "random_erasing") == 0;
+	bool mixes = strcmp(kind->name, "mixup") == 0 || strcmp(kind->name, "cutmix") == 0;
 	*op = (struct td_op){
 		.kind = kind,
-		.p = 0.5,
+		.p = mixes ? 1 : 0.5,
 		.scale = { 0.08, 1 },
 		.ratio = { 3.0 / 4, 4.0 / 3 },
 		.sigma = { 0.1, 2 },
@@ -286,6 +287,27 @@ static bool is(const struct td_op *op, const char *name)
 	return strcmp(op->kind->name, name) == 0;
 }
 
+static bool is_mix(const struct td_op *op)
+{
+	return is(op, "mixup") || is(op, "cutmix");
+}
+
+/* Mixing comes at last: float16 and bfloat16 may follow, since they round what is mixed. */
+static const char *check_mixes(const struct td_chain *c, const struct td_op *op, bool ended)
+{
+	bool weighs = false;
+	for (unsigned i = 0; i < c->n_mixes; i++)
+		weighs |= !c->mixes[i].cut;
+	bool cast = is(op, "cast") && (op->dtype != TUNDISH_UINT8 || !weighs);
+	if (is_mix(op) && ended)
+		return "stands before cast:float16 and cast:bfloat16";
+	if (is_mix(op) && c->n_mixes == TD_MIXES_MAX)
+		return "too many of them";
+	if (c->n_mixes && !is_mix(op) && !(op->kind->flags & TD_OP_APART) && !cast && !is(op, "layout"))
+		return "only cast to floats and layout may follow mixup and cutmix";
+	return NULL;
+}
+
 /* What may stand where: decode first, layout last, small floats before it alone. */
 static int check_place(const struct reader *r, const struct td_chain *c, const struct td_op *op,
     struct span text, bool *ended)
@@ -293,6 +315,9 @@ static int check_place(const struct reader *r, const struct td_chain *c, const s
 	if ((is(op, "select") && c->select) || (is(op, "one_hot") && c->classes) ||
 	    (is(op, "tensor") && c->tensor_axes))
 		return wrong(r, text, "given twice", NULL);
+	const char *bad = check_mixes(c, op, *ended);
+	if (bad)
+		return wrong(r, text, bad, NULL);
 	if (op->kind->flags & TD_OP_APART)
 		return 0;
 	if (is(op, "decode") && c->n > 0)
@@ -330,6 +355,8 @@ static void note_effect(struct td_chain *c, struct td_op *op, unsigned place)
 	}
 	if (is(op, "one_hot"))
 		c->classes = op->classes;
+	if (is_mix(op))
+		c->mixes[c->n_mixes++] = (struct td_mix){ is(op, "cutmix"), op->alpha, op->p };
 	if (is(op, "tensor")) {
 		c->tensor_axes = op->axes;
 		for (unsigned i = 0; i < op->axes; i++)
@@ -369,7 +396,7 @@ int td_chain_parse(struct td_chain *ret, const char *text, struct tundish_error 
 	/* what the batch holds is the last step's business, not an operation */
 	if (c.n > 0 && is(&c.ops[c.n - 1], "layout"))
 		c.n--;
-	if (c.n > 0 && is(&c.ops[c.n - 1], "cast"))
+	if (c.n > 0 && is(&c.ops[c.n - 1], "cast") && c.ops[c.n - 1].dtype == c.dtype)
 		c.n--;
 	*ret = c;
 	return 0;

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "base/err.h"
+#include "batch.h"
 #include "row.h"
 #include "stream.h"
 
@@ -56,6 +57,7 @@ void td_slot_free(struct tundish_flow *f, struct td_slot *s)
 	free(s->good);
 	free(s->arrays);
 	td_columns_free(s->columns, &f->recipe.outs, f->share.batch);
+	td_mixing_free(&s->mixing);
 	if (s->images && f->allocator.free)
 		f->allocator.free(f->allocator.data, s->images, f->recipe.row_bytes * f->share.batch);
 	else
@@ -72,16 +74,19 @@ static bool new_slot(struct tundish_flow *f)
 	s->arrays = calloc(f->recipe.outs.n_arrays + 1, sizeof *s->arrays); /* and source_id */
 	if (f->set.n_sources)
 		s->sources = calloc(f->share.batch, sizeof *s->sources);
+	unsigned mixes = f->recipe.chain.n_mixes;
+	bool mixing = !mixes || td_mixing_new(&s->mixing, mixes, f->share.batch);
 	s->columns = td_columns_new(&f->recipe.outs, f->share.batch, &f->ledger);
 	if (f->has_images)
 		s->images = f->allocator.alloc ? f->allocator.alloc(f->allocator.data, images) :
 						 slot_memory(images);
-	if (!s->labels || !s->good || !s->arrays || !s->columns || (f->has_images && !s->images) ||
+	if (!s->labels || !s->good || !s->arrays || !s->columns || !mixing || (f->has_images && !s->images) ||
 	    (f->set.n_sources && !s->sources)) {
 		td_slot_free(f, s);
 		return false;
 	}
-	td_ledger_take(&f->ledger, images + f->share.batch * (sizeof *s->labels + 1));
+	td_ledger_take(&f->ledger, images +
+	    f->share.batch * (sizeof *s->labels + mixes * (sizeof *s->mixing.rows + sizeof *s->mixing.cycle) + 1));
 	s->next = f->free_slots;
 	f->free_slots = s;
 	f->n_slots++;
@@ -109,7 +114,7 @@ static bool open_batch(struct tundish_flow *f)
 	f->free_slots = s->next;
 	s->batch = f->next_open++;
 	s->given = s->left = s->topped_up = 0;
-	s->closed = false;
+	s->closed = s->prepared = s->mixed = false;
 	if (f->set.stream) {
 		s->epoch = f->stream.epoch;
 		s->rows = f->share.batch;
@@ -135,12 +140,48 @@ struct td_slot *td_engine_open_slot(struct tundish_flow *f)
 	return f->open || (can_open(f) && open_batch(f)) ? f->open : NULL;
 }
 
+static bool rows_done(const struct td_slot *s)
+{
+	return s->closed && s->left == 0;
+}
+
+static bool slot_complete(const struct tundish_flow *f, const struct td_slot *s)
+{
+	return rows_done(s) && (s->mixed || !f->recipe.chain.n_mixes);
+}
+
+static void tell_complete(struct tundish_flow *f, const struct td_slot *s)
+{
+	if (slot_complete(f, s) && s->batch == f->next_out)
+		pthread_cond_signal(&f->ready);
+}
+
+/* All rows may be there: then they are mixed, unless nobody wants them. */
+static void check_rows(struct tundish_flow *f, struct td_slot *s)
+{
+	if (rows_done(s) && f->recipe.chain.n_mixes && s->batch <= f->stop_at && f->rc == 0) {
+		s->next = NULL;
+		if (f->mix_tail)
+			f->mix_tail->next = s;
+		else
+			f->mix_head = s;
+		f->mix_tail = s;
+		td_pool_wake(f->pool, 1);
+	} else if (rows_done(s)) {
+		s->count = 0;
+		s->mixed = true;
+	}
+	tell_complete(f, s);
+}
+
 void td_engine_close_batch(struct tundish_flow *f)
 {
-	if (!f->open)
+	struct td_slot *s = f->open;
+	if (!s)
 		return;
-	f->open->closed = true;
+	s->closed = true;
 	f->open = NULL;
+	check_rows(f, s);
 }
 
 void td_engine_give_row(struct tundish_flow *f)
@@ -311,11 +352,6 @@ static void add_note(struct td_slot *s, struct td_note *note)
 	*at = note;
 }
 
-static bool slot_complete(const struct td_slot *s)
-{
-	return s->closed && s->left == 0;
-}
-
 static void finish_item(struct tundish_flow *f, struct td_item *item)
 {
 	struct td_slot *s = item->slot;
@@ -330,8 +366,7 @@ static void finish_item(struct tundish_flow *f, struct td_item *item)
 		td_engine_fail(f, TUNDISH_E_MEMORY,
 		    &(struct tundish_error){ TUNDISH_E_MEMORY, "out of memory" });
 	s->left--;
-	if (slot_complete(s) && s->batch == f->next_out)
-		pthread_cond_signal(&f->ready);
+	check_rows(f, s);
 }
 
 /* Time of the parts, scaled from wall to CPU time by what the whole took of either. */
@@ -409,12 +444,78 @@ static void work(struct tundish_flow *f, unsigned worker)
 	poll_stop(f);
 }
 
+/* ---- mixing ---- */
+
+static void drop_mix(struct tundish_flow *f)
+{
+	f->mix_head = f->mix_head->next;
+	if (!f->mix_head)
+		f->mix_tail = NULL;
+}
+
+static void end_mix(struct tundish_flow *f, struct td_slot *s)
+{
+	s->mixed = true;
+	tell_complete(f, s);
+}
+
+/* First one thread sees who is mixed with whom, then as many as there are take lines of all
+ * pictures. Lock held, given up for the work. */
+static void prepare_mix(struct tundish_flow *f, struct td_slot *s, unsigned worker)
+{
+	drop_mix(f);
+	td_pool_unlock(f->pool);
+	td_stall();
+	int tasks = td_batch_prepare(f, s, &f->hands[worker].desk);
+	td_pool_lock(f->pool);
+	s->prepared = true;
+	s->next_task = 0;
+	s->tasks = s->tasks_left = tasks > 0 ? (unsigned)tasks : 0;
+	if (tasks < 0)
+		td_engine_fail(f, tasks, &(struct tundish_error){ TUNDISH_E_MEMORY, "out of memory" });
+	if (tasks <= 0) {
+		end_mix(f, s);
+		return;
+	}
+	s->next = f->mix_head;
+	f->mix_head = s;
+	f->mix_tail = f->mix_tail ? f->mix_tail : s;
+	td_pool_wake(f->pool, TD_MIN(s->tasks - 1, f->threads));
+}
+
+static void mix(struct tundish_flow *f, unsigned worker)
+{
+	struct td_slot *s = f->mix_head;
+	if (!s->prepared) {
+		prepare_mix(f, s, worker);
+		return;
+	}
+	unsigned task = s->next_task++;
+	if (s->next_task == s->tasks)
+		drop_mix(f);
+	td_pool_unlock(f->pool);
+	td_stall();
+	uint64_t cpu = td_thread_cpu_ns();
+	bool ok = td_batch_mix(f, s, task, &f->hands[worker].desk);
+	cpu = td_thread_cpu_ns() - cpu;
+	td_pool_lock(f->pool);
+	f->stats.stages[TD_STAGE_PIXELS].busy_ns += cpu;
+	if (!ok)
+		td_engine_fail(f, TUNDISH_E_MEMORY, &(struct tundish_error){ TUNDISH_E_MEMORY, "out of memory" });
+	if (--s->tasks_left == 0)
+		end_mix(f, s);
+}
+
 static enum td_step step(void *ctx, struct td_pool *pool, unsigned worker)
 {
 	struct tundish_flow *f = ctx;
 	(void)pool;
 	if (f->closing)
 		return TD_STEP_END;
+	if (worker < f->threads && f->mix_head) {
+		mix(f, worker);
+		return TD_STEP_DONE;
+	}
 	if (worker < f->threads && f->head) {
 		work(f, worker);
 		return TD_STEP_DONE;
@@ -463,7 +564,7 @@ static struct td_slot *next_complete(const struct tundish_flow *f)
 	if (f->next_out >= f->next_open)
 		return NULL;
 	struct td_slot *s = f->ring[f->next_out % f->n_ring];
-	return slot_complete(s) ? s : NULL;
+	return slot_complete(f, s) ? s : NULL;
 }
 
 /* More batches ahead help only where workers stood still for want of room and the consumer

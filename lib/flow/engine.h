@@ -58,6 +58,11 @@ struct td_slot {
 	struct td_held held;  /* what a reader of streams said while it filled this batch */
 	struct td_column *columns;
 	struct tundish_array *arrays; /* what of it goes out */
+	/* where pictures are mixed: */
+	struct td_mixing mixing;
+	unsigned count;		      /* rows, closed up */
+	unsigned tasks, next_task, tasks_left;
+	bool prepared, mixed;
 };
 
 /* What one worker has for itself. */
@@ -139,6 +144,7 @@ struct tundish_flow {
 	unsigned n_chunks, busy_chunks;
 	bool choked;		     /* the ledger refused the next record */
 	struct td_slot *slots, *free_slots;
+	struct td_slot *mix_head, *mix_tail; /* whose rows are all there and to be mixed */
 	unsigned n_slots, lent;
 	unsigned soft_slots;	     /* so many may be used by now, see grow() */
 	bool was_full;		     /* workers had nowhere to go since the consumer last waited */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "engine.h"
+#include "batch.h"
 #include "probe.h"
 #include "record/ahead.h"
 #include "stream.h"
@@ -430,27 +430,6 @@ static int tell_notes(struct tundish_flow *f, struct td_slot *s, struct tundish_
 	return rc;
 }
 
-/* Moves the good rows together; their number. */
-static unsigned close_up(const struct tundish_flow *f, struct td_slot *s)
-{
-	unsigned n = 0;
-	size_t row = f->recipe.row_bytes;
-	for (unsigned i = 0; i < s->given; i++) {
-		if (!s->good[i])
-			continue;
-		if (n != i) {
-			if (f->has_images)
-				memcpy(s->images + n * row, s->images + i * row, row);
-			s->labels[n] = s->labels[i];
-			td_columns_move(s->columns, &f->recipe.outs, n, i);
-			if (s->sources)
-				s->sources[n] = s->sources[i];
-		}
-		n++;
-	}
-	return n;
-}
-
 /* Of the good rows, those that repeat the start of the order. */
 static unsigned count_repeats(const struct tundish_flow *f, const struct td_slot *s)
 {
@@ -574,7 +553,7 @@ TUNDISH_API int tundish_flow_next(struct tundish_flow *f, struct tundish_batch *
 			break;
 		f->stream.out_epoch = s->after_epoch;
 		f->stream.out_position = s->after_position;
-		unsigned count = close_up(f, s);
+		unsigned count = f->recipe.chain.n_mixes ? s->count : td_batch_close_up(f, s);
 		bool cut = f->last == TUNDISH_LAST_DROP && f->set.stream && s->given < s->rows;
 		if (count == 0 || cut) {
 			td_engine_release(f, s);

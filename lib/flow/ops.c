@@ -102,6 +102,9 @@ static const struct td_word elems[] = {
 	{ "complex128", TD_COMPLEX128 },
 	{ 0 },
 };
+static const struct td_param mix_params[] = {
+	{ "", P_REAL, AT(alpha), 0.01, 1000, NULL, true }, { "p", P_REAL, AT(p), 0, 1 }, NO_MORE
+};
 static const struct td_param tensor_params[] = {
 	{ "", P_SHAPE, AT(shape), 1, INT32_MAX, NULL, true }, { "dtype", P_WORD, AT(elem), 0, 0, elems },
 	NO_MORE
@@ -462,6 +465,9 @@ const struct td_op_kind td_op_kinds[] = {
 	    TD_OP_APART, NULL, NULL, apply_nothing },
 	{ "tensor", tensor_params, "tensor:N|NxN|HxWxC|...[,dtype=TYPE]", TD_OP_APART, NULL, NULL,
 	    apply_nothing },
+	{ "mixup", mix_params, "mixup:ALPHA[,p=P]", TD_OP_APART | TD_OP_FLOATS | TD_OP_RANDOM, NULL, NULL,
+	    apply_nothing },
+	{ "cutmix", mix_params, "cutmix:ALPHA[,p=P]", TD_OP_APART | TD_OP_RANDOM, NULL, NULL, apply_nothing },
 	{ "one_hot", one_hot_params, "one_hot:N", TD_OP_APART, NULL, NULL, apply_nothing },
 	{ "layout", layout_params, "layout:nhwc|nchw", TD_OP_KEEPS, NULL, NULL, apply_nothing },
 	{ 0 },

@@ -3,6 +3,7 @@
 #pragma once
 #include "base/elem.h"
 #include "base/rng.h"
+#include "mixup.h"
 #include "media/resize.h"
 
 /*
@@ -51,6 +52,7 @@ struct td_op {
 	const char *text;	/* select: in the text of the chain */
 	size_t text_len;
 	uint32_t classes;	/* one_hot */
+	double alpha;		/* mixup, cutmix */
 	uint32_t axes, shape[TD_TENSOR_AXES]; /* tensor */
 	int elem;		/* -1: not given */
 };
@@ -67,6 +69,8 @@ struct td_chain {
 	const char *select; /* in the text; NULL: picture and label go out */
 	size_t select_len;
 	uint32_t classes;   /* of one_hot; 0: labels go out as they are */
+	struct td_mix mixes[TD_MIXES_MAX]; /* mixup and cutmix, in that order */
+	unsigned n_mixes;
 	/* of tensor; no axes: not given */
 	unsigned tensor_axes;
 	uint64_t tensor_shape[TD_TENSOR_AXES];

@@ -260,6 +260,16 @@ static int find_channels(struct tundish_flow *f, struct tundish_error *e)
 	return rc < 0 ? rc : td_recipe_set_channels(r, e);
 }
 
+static int check_mixes(const struct td_recipe *r, struct tundish_error *e)
+{
+	if (!r->keys.image)
+		return td_err(e, TUNDISH_E_USAGE, "mixup and cutmix need pictures that go out");
+	if (td_outs_have(&r->outs, TD_OUT_LABEL) && !r->outs.classes)
+		return td_err(e, TUNDISH_E_USAGE, "mixup and cutmix need labels as classes: one_hot:N; or select "
+		    "without label");
+	return 0;
+}
+
 int td_probe(struct tundish_flow *f, const struct td_keys *asked, struct tundish_error *e)
 {
 	struct td_recipe *r = &f->recipe;
@@ -273,8 +283,10 @@ int td_probe(struct tundish_flow *f, const struct td_keys *asked, struct tundish
 		return td_err(e, TUNDISH_E_USAGE, "there are operations, but no %s", r->chain.select ?
 		    "picture that goes out: select image, too" :
 		    "feature image or image/encoded in the records for them; name it");
-	if (!f->has_images)
-		return 0;
+	if (r->chain.n_mixes)
+		rc = check_mixes(r, e);
+	if (rc < 0 || !f->has_images)
+		return rc;
 	rc = find_channels(f, e);
 	if (rc < 0)
 		return rc;

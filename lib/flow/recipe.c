@@ -324,7 +324,7 @@ int td_recipe_set_channels(struct td_recipe *r, struct tundish_error *e)
 	if (r->source_channels == 0)
 		return td_err(e, TUNDISH_E_USAGE, "none of the first records holds an array of the shape and type "
 		    "that are told");
-	if (r->tensor.plain && !td_chain_any(&r->chain))
+	if (r->tensor.plain && (!td_chain_any(&r->chain) || r->chain.n_mixes))
 		return td_err(e, TUNDISH_E_USAGE, "arrays of %u axes can be normalized, clamped and cast alone",
 		    r->tensor.n_axes);
 	if (r->tensor.on && r->chain.keeps)

@@ -140,7 +140,10 @@ static int make(struct tundish_flow *f, struct td_hand *hand, const struct td_it
 void td_row_make(struct tundish_flow *f, struct td_hand *hand, struct td_item *item)
 {
 	struct td_slot *s = item->slot;
+	const struct td_recipe *r = &f->recipe;
 	s->good[item->row] = 0;
+	td_mixing_draw(&s->mixing, r->chain.mixes, r->chain.n_mixes, item->row, r->width, r->height, r->seed,
+	    item->epoch, item->position);
 	if (item->data || item->kept) {
 		struct tundish_error e = { 0 };
 		bool differs;
