@@ -583,7 +583,8 @@ struct tundish_flow_options {
 	unsigned threads;    /* 0: the usable cores */
 	uint64_t memory;     /* 0: the default */
 	unsigned prefetch;   /* batches made ahead at most; 0: by memory, and as it helps */
-	const char *cache;   /* "memory:decoded", ":ops", ":raw", ":index"; NULL: none */
+	const char *cache;   /* "memory" or a folder, with ":decoded", ":ops", ":raw", or
+				"memory:index"; NULL: none */
 	struct tundish_allocator allocator; /* of the images; needs to live until close */
 	struct tundish_listener listener;   /* needs to live until close */
 };

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/infile.h"
 #include "record/frame.h"
+#include "shelf.h"
 
 struct td_note *td_note_new(int code, struct td_place at, bool fatal, const char *reason)
 {
@@ -32,9 +33,16 @@ struct td_place td_item_place(const struct td_records *set, const struct td_item
 	};
 }
 
+/* An entry stands aligned, and the record has room in its place where it is damaged. */
+#define SHELF_ALIGN ((uint64_t)64)
+
 uint64_t td_item_read_bytes(const struct td_records *set, const struct td_item *item)
 {
-	return item->kept || item->spot.entry.bytes > set->max_bytes ? 0 : item->spot.entry.bytes;
+	uint64_t bytes = item->spot.entry.bytes;
+	if (item->kept)
+		return 0;
+	bytes = bytes > set->max_bytes ? 0 : bytes;
+	return item->shelved ? TD_MAX(item->shelved, bytes) + SHELF_ALIGN : bytes;
 }
 
 static int check_size(const struct td_records *set, uint64_t bytes, struct tundish_error *e)
@@ -132,8 +140,33 @@ static bool behind(const struct td_spot *a, const struct td_spot *b)
 	return a->file == b->file && a->entry.offset + a->entry.bytes == b->entry.offset;
 }
 
+/* From the shelf, or where that entry is damaged, from its file. */
+static void read_shelved(struct td_chunk *chunk, unsigned i, uint8_t *out,
+    const struct td_records *set, struct td_files *files, const struct td_cache *cache)
+{
+	struct td_item *item = &chunk->items[i];
+	uint8_t *aligned = (uint8_t *)(((uintptr_t)out + SHELF_ALIGN - 1) / SHELF_ALIGN * SHELF_ALIGN);
+	item->kept = td_shelf_read(cache->shelf, item->record, cache->kind >= TD_CACHE_DECODED,
+	    aligned);
+	if (!item->kept)
+		read_run(chunk, i, 1, out, set, files);
+}
+
+/* How many items from there on lie one behind the other in a file. */
+static unsigned run_of(const struct td_chunk *chunk, unsigned i, const struct td_records *set)
+{
+	unsigned n = 1;
+	for (; i + n < chunk->n; n++) {
+		const struct td_item *item = &chunk->items[i + n];
+		if (item->shelved || td_item_read_bytes(set, item) == 0 ||
+		    !behind(&chunk->items[i + n - 1].spot, &item->spot))
+			break;
+	}
+	return n;
+}
+
 int td_chunk_read(struct td_chunk *chunk, const struct td_records *set, struct td_files *files,
-    struct tundish_error *e)
+    const struct td_cache *cache, struct tundish_error *e)
 {
 	uint64_t bytes = 0;
 	for (unsigned i = 0; i < chunk->n; i++)
@@ -143,7 +176,6 @@ int td_chunk_read(struct td_chunk *chunk, const struct td_records *set, struct t
 	uint8_t *out = chunk->buf.data;
 	for (unsigned i = 0, n; i < chunk->n; i += n) {
 		struct td_item *item = &chunk->items[i];
-		uint64_t run = td_item_read_bytes(set, item);
 		struct tundish_error size;
 		n = 1;
 		if (item->kept)
@@ -154,12 +186,16 @@ int td_chunk_read(struct td_chunk *chunk, const struct td_records *set, struct t
 			item->lost = !item->note;
 			continue;
 		}
-		for (; i + n < chunk->n && td_item_read_bytes(set, &chunk->items[i + n]) &&
-		     behind(&chunk->items[i + n - 1].spot, &chunk->items[i + n].spot);
-		     n++)
-			run += chunk->items[i + n].spot.entry.bytes;
-		read_run(chunk, i, n, out, set, files);
-		out += run;
+		uint64_t room = td_item_read_bytes(set, item);
+		if (item->shelved) {
+			read_shelved(chunk, i, out, set, files, cache);
+		} else {
+			n = run_of(chunk, i, set);
+			for (unsigned k = i + 1; k < i + n; k++)
+				room += td_item_read_bytes(set, &chunk->items[k]);
+			read_run(chunk, i, n, out, set, files);
+		}
+		out += room;
 	}
 	return 0;
 }

@@ -29,6 +29,7 @@ struct td_item {
 	uint64_t record;	  /* in the set */
 	struct td_spot spot;
 	const struct td_cached *kept; /* what the cache has of it: then it is not read */
+	uint64_t shelved;	  /* bytes of what a shelf has of it, which is read instead; or 0 */
 	const uint8_t *data;	  /* the payload, in the chunk's buffer */
 	uint64_t bytes;
 	struct td_note *note;	  /* it could not be read, or made */
@@ -52,10 +53,11 @@ struct td_place td_item_place(const struct td_records *set, const struct td_item
 /* What is to be read of an item: nothing when it is kept already, or too large. */
 uint64_t td_item_read_bytes(const struct td_records *set, const struct td_item *item);
 
-/* Reads and checks the records of a chunk; neighbours in a file by one read. What is
- * wrong with an item is its note. MEMORY is the only error. */
+/* Reads and checks the records of a chunk; neighbours in a file by one read. What the
+ * cache has on a shelf is read from there; `cache` may be NULL where no item says so. What is wrong with an
+ * item is its note. MEMORY is the only error. */
 int td_chunk_read(struct td_chunk *chunk, const struct td_records *set, struct td_files *files,
-    struct tundish_error *e);
+    const struct td_cache *cache, struct tundish_error *e);
 /* One record into buf, for stand-ins and probes: 0, or what is wrong with it. */
 int td_record_read(struct td_buf *buf, const struct td_records *set, struct td_files *files,
     const struct td_spot *spot, const uint8_t **ret_data, uint64_t *ret_bytes,

@@ -212,6 +212,7 @@ static int find_record(struct tundish_flow *f, struct td_item *item)
 		s->sources[item->row] = pick.source;
 	item->spot = td_records_spot(&f->set, pick.record);
 	item->kept = f->cache.kind == TD_CACHE_INDEX ? NULL : td_cache_get(&f->cache, pick.record);
+	item->shelved = td_cache_on_shelf(&f->cache, pick.record);
 	return 0;
 }
 
@@ -310,7 +311,8 @@ void td_engine_count_fetch(struct tundish_flow *f, const struct td_chunk *c, uin
 	s->bytes += c->bytes;
 	s->busy_ns += cpu_ns;
 	s->wait_ns += wall_ns > cpu_ns ? wall_ns - cpu_ns : 0;
-	f->stats.record_bytes += c->bytes;
+	for (unsigned i = 0; i < c->n; i++)
+		f->stats.record_bytes += c->items[i].data ? c->items[i].spot.entry.bytes : 0;
 }
 
 static void fetch(struct tundish_flow *f)
@@ -330,7 +332,7 @@ static void fetch(struct tundish_flow *f)
 	td_stall();
 	struct tundish_error e = { 0 };
 	uint64_t wall = td_now_ns(), cpu = td_thread_cpu_ns();
-	int rc = td_chunk_read(c, &f->set, f->files, &e);
+	int rc = td_chunk_read(c, &f->set, f->files, &f->cache, &e);
 	wall = td_now_ns() - wall;
 	cpu = td_thread_cpu_ns() - cpu;
 	td_pool_lock(f->pool);

@@ -223,6 +223,8 @@ static int finish(const struct td_recipe *r, struct td_picture *p, unsigned firs
 		*ret_differs = true;
 		return td_err(p->e, TUNDISH_E_SCHEMA, "%ux%u", p->height, p->width);
 	}
+	if (p->channels != r->channels)
+		return td_err(p->e, TUNDISH_E_SCHEMA, "%u channels, wanted are %u", p->channels, r->channels);
 	return td_picture_finish(p, r->chain.dtype, r->chain.nchw, out);
 }
 

@@ -91,7 +91,7 @@ static int work_run(void *ctx, void *job, unsigned worker, struct tundish_error 
 	(void)worker;
 	run->texts.len = 0;
 	run->text = false;
-	int rc = td_chunk_read(c, s->set, s->files, e);
+	int rc = td_chunk_read(c, s->set, s->files, NULL, e);
 	for (unsigned i = 0; i < c->n && rc == 0; i++) {
 		struct td_item *item = &c->items[i];
 		struct tundish_error why = { 0 };

@@ -266,3 +266,44 @@ PY
 	run_split 2 feed in --ops "decode:fast resize:20" --cache memory:decoded --to null
 	holds "$stderr" "decode:fast"
 }
+
+@test "--cache DIR: the same batches, from one run to the next, and what befalls it is told" {
+	make_set
+	plain=$(tundish feed set --ops "resize:24 hflip" --to hash -q)
+	for kind in "" :decoded :ops :raw; do
+		for run in 1 2; do
+			run_split 0 feed set --ops "resize:24 hflip" --to hash -q --cache "kept$kind"
+			same "$output" "$plain"
+			[[ $stderr != *cache* ]]
+		done
+	done
+	same "$(ls kept | wc -l)" 3
+	same "$(tundish feed set --ops "resize:24 hflip" --to hash -q --cache kept -j 7 --epochs 2)" \
+		"$(tundish feed set --ops "resize:24 hflip" --to hash -q --epochs 2)"
+	touch set/photos-train.tfrecord-00001-of-00002
+	run_split 0 feed set --ops "resize:24 hflip" --to hash --cache kept
+	same "$output" "$plain"
+	holds "$stderr" "stale or damaged, made anew"
+	run_split 2 feed set --ops "hflip resize:24" --to null --cache kept:ops
+	holds "$stderr" "the first operation draws"
+	run_split 2 feed set --ops "resize:24" --to null --cache kept:more
+}
+
+@test "--cycle-length, --block-length and --flow-epochs, of plain and compressed files" {
+	for i in 0 1 2; do records r-0000$i-of-00003 $((i * 10)) $((4 + i)); done
+	tundish shard 'r-*' -q -o packed/r --shards 3 --compress gzip
+	ids() { tundish feed "$@" --ops 'select:id' --to raw -q | od -An -v -w8 -td8 | xargs; }
+	same "$(ids 'r-*' --cycle-length 2 --block-length 2)" \
+		"0 1 10 11 2 3 12 13 20 21 14 22 23 24 25"
+	same "$(ids 'r-*' --cycle-length 9)" "0 10 20 1 11 21 2 12 22 3 13 23 14 24 25"
+	for options in "--cycle-length 2" "--cycle-length 3 --block-length 2 --epochs 2 --flow-epochs"; do
+		tundish feed packed --batch 4 --to hash -q $options >packed.hash
+		tundish shard packed -q -o plain/r --shards 3 --compress none --overwrite
+		tundish feed plain --batch 4 --to hash -q $options >plain.hash
+		cmp packed.hash plain.hash
+	done
+	# 15 records twice: 30 in batches of 4, and of 15 each with a shorter last one
+	same "$(tundish feed 'r-*' --epochs 2 --batch 4 --flow-epochs --dry-run)" 8
+	same "$(tundish feed 'r-*' --epochs 2 --batch 6 --flow-epochs --dry-run)" 5
+	same "$(tundish feed 'r-*' --epochs 2 --batch 6 --dry-run)" 6
+}
