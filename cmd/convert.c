@@ -35,6 +35,8 @@ static const struct opt options[] = {
 	OPT_STRING("group-by", 0, S, group_by),
 	OPT_STRING("split-by", 0, S, split_by),
 	OPT_STRING("frames", 0, S, frames),
+	OPT_STRING("clip", 0, S, clip),
+	OPT_FLAG("sequence", 0, S, sequence, 1),
 	OPT_CHOICE("order", 0, S, shuffle, orders),
 	PACK_OPTIONS,
 	OPT_END,

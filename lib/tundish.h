@@ -436,6 +436,8 @@ struct tundish_pack_options {
 	/* * Frames of videos: "all" (NULL), "every:K", "fps:F" (those shown at even steps of
 	 * time), "keys". */
 	const char *frames;
+	const char *clip;	/* * "16[:8[:4]]": frames in a record, between two, records a file */
+	int sequence;		/* * clips are SequenceExamples, a step a frame */
 	/* Words {name} {split} {shard} {shards} {count};
 	 * NULL: "{name}-{split}.tfrecord-{shard}-of-{shards}". */
 	const char *name_template;

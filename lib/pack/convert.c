@@ -30,6 +30,7 @@ struct hand {
 	struct td_prep_desk desk;
 	struct td_loaded loaded;
 	struct td_buf path;
+	struct td_buf pictures; /* of a clip: struct td_bytes each */
 	struct fields fields;
 };
 
@@ -144,11 +145,17 @@ static int fill_items(struct convert *c, struct tundish_error *e)
 	return 0;
 }
 
+/* Pictures a record, or -1 where it differs. */
+static int64_t clip_length(const struct convert *c)
+{
+	return c->list.n_clips == 0 ? 1 : c->cut.edge == TD_EDGE_KEEP ? -1 : (int64_t)c->cut.av.clip;
+}
+
 static bool picture_features(struct convert *c)
 {
 	struct td_pack *p = &c->p;
 	const struct td_key_names *k = &c->keys;
-	return td_pack_feature(p, k->image, TD_FEATURE_IMAGE, 1) &&
+	return td_pack_feature(p, c->list.n_clips ? "frames" : k->image, TD_FEATURE_IMAGE, clip_length(c)) &&
 	    td_pack_feature(p, k->height, TD_FEATURE_INT, 1) &&
 	    td_pack_feature(p, k->width, TD_FEATURE_INT, 1) &&
 	    td_pack_feature(p, k->format, TD_FEATURE_TEXT, 1);
@@ -225,6 +232,10 @@ static int fill_features(struct convert *c, struct tundish_error *e)
 	bool ok = a->n == 0 ? picture_features(c) : array_features(c);
 	if (c->mixed)
 		p->no_tfds = "pictures and arrays are mixed";
+	if (c->list.n_clips && c->list.n_clips < c->list.n)
+		p->no_tfds = "clips and others are mixed";
+	if (c->cut.av.sequence && c->list.n_clips)
+		p->no_tfds = "it cannot read SequenceExamples";
 	ok = ok && (!labels || td_pack_feature(p, k->label, TD_FEATURE_LABEL, 1)) &&
 	    td_pack_feature(p, k->filename, TD_FEATURE_TEXT, 1) &&
 	    (!names || td_pack_feature(p, k->text, TD_FEATURE_TEXT, 1)) &&
@@ -258,14 +269,16 @@ static void add_int(struct fields *f, const char *key, const int64_t *value)
 	add_field(f, &(struct td_field){ .key = key, .kind = TUNDISH_INT64, .n = 1, .ints = value });
 }
 
-/* Appends the Example with its frame around it. */
-static int add_frame(struct td_buf *frames, const struct fields *f, uint64_t max_bytes, struct tundish_error *e)
+/* Appends the Example with its frame around it; or the SequenceExample. */
+static int add_frame(struct td_buf *frames, const struct fields *f, bool sequence, uint64_t max_bytes,
+    struct tundish_error *e)
 {
 	size_t start = frames->len;
 	if (f->lost || !td_buf_reserve(frames, TD_FRAME_EXTRA))
 		return td_err_memory(e);
 	frames->len += TD_FRAME_HEADER;
-	int rc = td_example_encode(frames, f->list, f->n, max_bytes, e);
+	int rc = sequence ? td_sequence_encode(frames, f->list, f->n, max_bytes, e) :
+			    td_example_encode(frames, f->list, f->n, max_bytes, e);
 	if (rc < 0)
 		return rc;
 	uint64_t length = frames->len - start - TD_FRAME_HEADER;
@@ -322,7 +335,8 @@ static int finish_record(struct convert *c, const struct td_item *item, struct h
 	}
 	if (k->filename && !has_field(f, k->filename))
 		add_bytes(f, k->filename, &name);
-	return add_frame(frames, f, c->p.o->max_record_bytes, e);
+	bool sequence = c->cut.av.sequence && h->loaded.ends.len > 0;
+	return add_frame(frames, f, sequence, c->p.o->max_record_bytes, e);
 }
 
 static int make_picture(struct convert *c, const struct td_item *item, struct hand *h, struct td_buf *frames,
@@ -343,6 +357,33 @@ static int make_picture(struct convert *c, const struct td_item *item, struct ha
 	add_int(f, k->height, &height);
 	add_int(f, k->width, &width);
 	add_bytes(f, p.index.len ? td_index_key : NULL, &p.index);
+	return finish_record(c, item, h, frames, e);
+}
+
+/* Several pictures, all of the first one's size and form. */
+static int make_clip(struct convert *c, const struct td_item *item, struct hand *h, struct td_buf *frames,
+    struct tundish_error *e)
+{
+	const struct td_key_names *k = &c->keys;
+	const struct td_loaded *s = &h->loaded;
+	const size_t *ends = (const void *)s->ends.data;
+	size_t n = s->ends.len / sizeof *ends, start = 0;
+	struct td_prepared first;
+	if (!td_buf_fit(&h->pictures, n * sizeof(struct td_bytes)))
+		return td_err_memory(e);
+	struct td_bytes *pictures = (void *)h->pictures.data;
+	for (size_t i = 0; i < n; start = ends[i++])
+		pictures[i] = (struct td_bytes){ s->data.data + start, ends[i] - start };
+	int rc = td_prepare_made(&c->prepare, &h->desk, pictures[0].data, pictures[0].len, &first, e);
+	if (rc < 0)
+		return rc;
+	const struct td_bytes format = bytes_of(first.info.kind == TD_IMAGE_PNG ? "png" : "jpeg");
+	const int64_t width = first.info.width, height = first.info.height;
+	struct fields *f = start_fields(h);
+	add_field(f, &(struct td_field){ .key = "frames", .kind = TUNDISH_BYTES, .n = n, .bytes = pictures, .step = 1 });
+	add_bytes(f, k->format, &format);
+	add_int(f, k->height, &height);
+	add_int(f, k->width, &width);
 	return finish_record(c, item, h, frames, e);
 }
 
@@ -379,7 +420,9 @@ static int make(void *ctx, uint32_t number, unsigned worker, struct td_buf *fram
 		rc = td_cells_extras(&c->list.columns, item->row - 1, &h->loaded.extras, e);
 	if (rc < 0)
 		return rc;
-	return h->loaded.array ? make_array(c, item, h, frames, e) : make_picture(c, item, h, frames, e);
+	return h->loaded.array	  ? make_array(c, item, h, frames, e) :
+	    h->loaded.ends.len > 0 ? make_clip(c, item, h, frames, e) :
+				     make_picture(c, item, h, frames, e);
 }
 
 static int place(void *ctx, uint32_t number, struct td_place *ret, const char **ret_name,
@@ -414,6 +457,7 @@ static void free_convert(struct convert *c)
 	for (unsigned i = 0; c->hands && i < c->n_hands; i++) {
 		td_prep_desk_free(&c->hands[i].desk);
 		td_buf_free(&c->hands[i].path);
+		td_buf_free(&c->hands[i].pictures);
 		td_loaded_free(&c->hands[i].loaded);
 		free(c->hands[i].fields.list);
 	}

@@ -242,6 +242,9 @@ static json_t *options_json(const struct td_pack *p)
 	if (d->stack)
 		json_object_set_new(o, "stack", json_true());
 	set_option(o, "frames", d->frames);
+	set_option(o, "clip", d->clip);
+	if (d->sequence)
+		json_object_set_new(o, "sequence", json_true());
 	set_option(o, "filter", d->filter);
 	set_option(o, "name_template", d->name_template);
 	json_object_set_new(o, "count_in_name", json_boolean(d->count_in_name));

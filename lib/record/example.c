@@ -481,6 +481,81 @@ int td_example_encode(struct td_buf *out, const struct td_field *fields, size_t 
 	return rc;
 }
 
+/* ---- SequenceExamples ---- */
+
+static struct td_field step_of(const struct td_field *f, size_t step)
+{
+	struct td_field part = { .key = f->key, .kind = f->kind, .n = f->step };
+	if (f->kind == TUNDISH_BYTES)
+		part.bytes = f->bytes + step * f->step;
+	else if (f->kind == TUNDISH_FLOAT)
+		part.floats = f->floats + step * f->step;
+	else
+		part.ints = f->ints + step * f->step;
+	return part;
+}
+
+/* Of the FeatureList of a field. */
+static uint64_t steps_bytes(const struct td_field *f)
+{
+	uint64_t bytes = 0;
+	for (size_t i = 0; i < f->n / f->step; i++) {
+		const struct td_field part = step_of(f, i);
+		bytes += field_bytes(sizes_of(&part).feature);
+	}
+	return bytes;
+}
+
+static void put_steps(struct td_buf *out, const struct sizes *s)
+{
+	put_head(out, 1, s->entry);
+	put_bytes(out, 1, s->field->key, strlen(s->field->key));
+	put_head(out, 2, s->list);
+	for (size_t i = 0; i < s->field->n / s->field->step; i++) {
+		const struct td_field part = step_of(s->field, i);
+		const struct sizes sizes = sizes_of(&part);
+		put_head(out, 1, sizes.feature);
+		put_head(out, (unsigned)part.kind, sizes.list);
+		put_values(out, &part);
+	}
+}
+
+/* The context has the form of an Example; the lists follow it. */
+int td_sequence_encode(struct td_buf *out, const struct td_field *fields, size_t n, uint64_t max_bytes,
+    struct tundish_error *e)
+{
+	struct sizes *lists = malloc((n + 1) * sizeof *lists);
+	struct td_field *context = malloc((n + 1) * sizeof *context);
+	size_t n_lists = 0, n_context = 0, start = out->len;
+	uint64_t bytes = 0;
+	for (size_t i = 0; lists && context && i < n; i++) {
+		if (fields[i].step == 0) {
+			context[n_context++] = fields[i];
+			continue;
+		}
+		struct sizes *s = &lists[n_lists++];
+		*s = (struct sizes){ .field = &fields[i], .list = steps_bytes(&fields[i]) };
+		s->entry = field_bytes(strlen(fields[i].key)) + field_bytes(s->list);
+		bytes += field_bytes(s->entry);
+	}
+	int rc = lists && context ? td_example_encode(out, context, n_context, max_bytes, e) : td_err_memory(e);
+	uint64_t all = out->len - start + field_bytes(bytes);
+	if (rc == 0 && all > max_bytes)
+		rc = td_err(e, TUNDISH_E_LIMIT, "record would be %" PRIu64 " bytes; the limit is %" PRIu64, all,
+		    max_bytes);
+	if (rc == 0 && !td_buf_reserve(out, (size_t)field_bytes(bytes)))
+		rc = td_err_memory(e);
+	if (rc == 0) {
+		put_head(out, 2, bytes);
+		qsort(lists, n_lists, sizeof *lists, by_key);
+		for (size_t i = 0; i < n_lists; i++)
+			put_steps(out, &lists[i]);
+	}
+	free(lists);
+	free(context);
+	return rc;
+}
+
 /* < 0, 0, > 0 as the keys compare by their bytes. */
 static int compare_key(const struct tundish_feature *f, const char *key)
 {

@@ -42,12 +42,17 @@ struct td_field {
 		const float *floats;
 		const int64_t *ints;
 	};
+	size_t step; /* in a SequenceExample: values a step of its feature list; 0: context */
 };
 
 /* Appends the serialised Example to out. Fields may come in any order, keys are
  * unique. LIMIT when it would be over max_bytes ("record would be N bytes; the limit
  * is M"), before anything is written or allocated. */
 int td_example_encode(struct td_buf *out, const struct td_field *fields, size_t n,
+    uint64_t max_bytes, struct tundish_error *e);
+
+/* The same as a SequenceExample: fields with a step become feature lists. */
+int td_sequence_encode(struct td_buf *out, const struct td_field *fields, size_t n,
     uint64_t max_bytes, struct tundish_error *e);
 
 /* Appends an Example anew with one bytes value under `key`, or with NULL without the key:

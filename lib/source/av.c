@@ -158,10 +158,37 @@ static int parse_frames(struct td_av_cut *cut, const char *spec, struct tundish_
 	return 0;
 }
 
+/* "16", "16:8", "16:8:4" */
+static int parse_clip(struct td_av_cut *cut, const char *spec, struct tundish_error *e)
+{
+	uint32_t *parts[] = { &cut->clip, &cut->clip_step, &cut->clip_most };
+	const char *s = spec;
+	bool ok = true;
+	for (unsigned i = 0; s && ok; i++) {
+		size_t len = strcspn(s, ":");
+		uint64_t n;
+		ok = i < TD_COUNT(parts) && td_parse_u64(&n, s, len) && n > 0 && n <= INT32_MAX;
+		if (ok)
+			*parts[i] = (uint32_t)n;
+		s = s[len] ? s + len + 1 : NULL;
+	}
+	if (!ok)
+		return td_err(e, TUNDISH_E_USAGE, "clip: \"%s\" is not FRAMES[:STRIDE[:CLIPS]], each from 1",
+		    TD_ESC(spec));
+	if (!cut->clip_step)
+		cut->clip_step = cut->clip;
+	return 0;
+}
+
 int td_av_parse(struct td_av_cut *ret, const struct tundish_pack_options *o, struct tundish_error *e)
 {
 	struct td_av_cut cut = { 0 };
 	int rc = parse_frames(&cut, o->frames, e);
+	if (rc == 0)
+		rc = parse_clip(&cut, o->clip, e);
+	cut.sequence = o->sequence;
+	if (rc == 0 && cut.sequence && !cut.clip)
+		rc = td_err(e, TUNDISH_E_USAGE, "sequence: only clips are SequenceExamples: --clip is missing");
 	if (rc == 0)
 		*ret = cut;
 	return rc;

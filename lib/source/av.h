@@ -20,9 +20,11 @@ struct td_av_cut {
 	enum td_frames frames;
 	uint32_t every;
 	int64_t fps_num, fps_den;
+	uint32_t clip, clip_step, clip_most; /* frames in one, between the first ones of two; clips a file */
+	bool sequence; /* clips are SequenceExamples */
 };
 
-/* "all", "every:5", "fps:2.5", "fps:30000/1001", "keys". NULL leaves the defaults. USAGE. */
+/* "all", "every:5", "fps:2.5", "fps:30000/1001", "keys"; "16:8:4". NULL leaves the defaults. USAGE. */
 int td_av_parse(struct td_av_cut *ret, const struct tundish_pack_options *o, struct tundish_error *e);
 
 /* Whether the first bytes are those of a container of video or sound: 0 to 100. */

@@ -72,6 +72,11 @@ bool td_extra_text(struct td_extras *x, const char *key, const char *text)
 	return td_extra_bytes(x, key, &(struct td_bytes){ text, strlen(text) }, 1);
 }
 
+void td_extra_step(struct td_extras *x, size_t values)
+{
+	x->list[x->n - 1].step = values;
+}
+
 /* Only now the texts stay where they are. */
 static const struct td_bytes *find_texts(struct td_extras *x, const struct td_extra *extra)
 {
@@ -85,7 +90,8 @@ static const struct td_bytes *find_texts(struct td_extras *x, const struct td_ex
 struct td_field td_extra_field(struct td_extras *x, size_t i)
 {
 	const struct td_extra *extra = &x->list[i];
-	struct td_field f = { .key = (const char *)x->data.data + extra->key, .kind = extra->kind, .n = extra->n };
+	struct td_field f = { .key = (const char *)x->data.data + extra->key, .kind = extra->kind, .n = extra->n,
+		.step = extra->step };
 	const void *values = x->data.data + extra->values;
 	if (f.kind == TUNDISH_BYTES)
 		f.bytes = find_texts(x, extra);

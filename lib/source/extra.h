@@ -11,6 +11,7 @@ struct td_extras {
 	struct td_extra {
 		int kind; /* enum tundish_kind */
 		size_t key, values, n; /* where in data */
+		size_t step; /* as in struct td_field */
 	} *list;
 	size_t n, cap;
 };
@@ -20,6 +21,8 @@ bool td_extra_ints(struct td_extras *x, const char *key, const int64_t *values, 
 bool td_extra_floats(struct td_extras *x, const char *key, const float *values, size_t n) td_must_check;
 bool td_extra_bytes(struct td_extras *x, const char *key, const struct td_bytes *values, size_t n) td_must_check;
 bool td_extra_text(struct td_extras *x, const char *key, const char *text) td_must_check;
+/* The last one that was added has so many values for each frame. */
+void td_extra_step(struct td_extras *x, size_t values);
 /* Feature number i, good until more are added. */
 struct td_field td_extra_field(struct td_extras *x, size_t i);
 

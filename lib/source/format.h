@@ -54,6 +54,7 @@ struct td_parts {
 	unsigned n_axes;
 	uint64_t shape[TD_AXES];
 	bool pictures;	/* encoded ones; then no shape is known */
+	bool clips;	/* several pictures each: frames of a video */
 	bool sequence;	/* they follow one another in time: frames, clips, windows */
 	/* Which of the numbers 0 to n - 1 there really are, ascending; NULL: all of them. To
 	 * be freed. n_left_out more were left out by what the user asked for. */
@@ -90,6 +91,7 @@ struct td_loaded {
 	int (*encode)(void *ctx, struct td_buf *out, const struct td_pixels *pixels, struct tundish_error *e);
 	void *encode_ctx;
 	bool encoded; /* data was made so */
+	struct td_buf ends; /* size_t each: where the pictures of a clip end in data; empty: none */
 	/* the file that was read last is kept open by its format */
 	void *opened;
 	char *opened_path;

@@ -39,6 +39,7 @@ void td_loaded_free(struct td_loaded *s)
 	td_spill_free(&s->spill);
 	td_buf_free(&s->data);
 	td_buf_free(&s->scratch);
+	td_buf_free(&s->ends);
 	td_extras_free(&s->extras);
 	*s = (struct td_loaded){ 0 };
 }

@@ -7,8 +7,8 @@ import unittest
 
 import numpy as np
 
-from common import (FIXTURES, PROGRAM, SHARED, convert, digest, ffmpeg, needs_ffmpeg, needs_shared, new_folder,
-                    probe_frames, records, run)
+from common import (FIXTURES, PROGRAM, SHARED, convert, digest, features, ffmpeg, fields, messages, needs_ffmpeg,
+                    needs_shared, new_folder, probe_frames, records, run, values)
 
 KEEP = ["--order", "keep", "--labels", "none"]
 GOOD = ["tc_av1_video.mkv", "tc_bt709_full_range.mp4", "tc_h264_10bits.mp4", "tc_h265_10bits.mp4",
@@ -180,6 +180,54 @@ class Cases(unittest.TestCase):
 
 
 @needs_shared
+class Clips(unittest.TestCase):
+    SOURCE = FIXTURES / "made/vfr.mp4"  # 23 frames
+
+    def numbers(self, *arguments):
+        return [r["frame"] for r in records(convert(self.SOURCE, "--labels", "none", *arguments))]
+
+    def test_frames(self):
+        single = records(convert(self.SOURCE, *KEEP))
+        clips = records(convert(self.SOURCE, "--labels", "none", "--clip", "8"))
+        self.assertEqual([c["frame"] for c in clips], [list(range(8)), list(range(8, 16))])
+        for clip in clips:
+            self.assertEqual(clip["frames"], [single[i]["image"][0] for i in clip["frame"]])
+            self.assertEqual(clip["pts"], [single[i]["pts"][0] for i in clip["frame"]])
+            self.assertEqual(clip["time"], [single[i]["time"][0] for i in clip["frame"]])
+            self.assertEqual((clip["height"], clip["width"]), ([64], [96]))
+            self.assertNotIn("image", clip)
+
+    def test_cuts(self):
+        self.assertEqual(self.numbers("--clip", "8:5"), [list(range(n, n + 8)) for n in (0, 5, 10, 15)])
+        self.assertEqual(self.numbers("--clip", "4:1:3"), [list(range(n, n + 4)) for n in (3, 10, 16)])
+        self.assertEqual(self.numbers("--clip", "10", "--edge", "keep")[-1], [20, 21, 22])
+        self.assertEqual(self.numbers("--clip", "10", "--edge", "pad")[-1], [20, 21] + 8 * [22])
+        self.assertEqual(self.numbers("--clip", "4", "--frames", "every:3"), [[0, 3, 6, 9], [12, 15, 18, 21]])
+        text = run("convert", self.SOURCE, "--clip", "24", "-o", new_folder() / "x", code=3)
+        self.assertIn("23 frames are too few for a clip of 24", text)
+
+    def test_sequence(self):
+        plain = records(convert(self.SOURCE, "--labels", "none", "--clip", "8"))
+        out = convert(self.SOURCE, "--labels", "none", "--clip", "8", "--sequence")
+        for message, want in zip(messages(out), plain):
+            parts = dict(fields(message))
+            context = features(parts[1])
+            lists = {}
+            for _, entry in fields(parts[2]):
+                pair = dict(fields(entry))
+                lists[pair[1].decode()] = [values(step)[0] for _, step in fields(pair[2])]
+            self.assertEqual({**context, **lists}, want)
+            self.assertEqual(sorted(lists), ["frame", "frames", "pts", "time"])
+
+    def test_threads(self):
+        for more in ([], ["--sequence"]):
+            sums = {digest(convert(FIXTURES / "made", "--labels", "none", "--clip", "8:4", "--edge", "keep", "-j", j,
+                                   "--memory", memory, *more, code=1))
+                    for j, memory in ((1, "1G"), (2, "64M"), (8, "1G"), (99, "64M"))}
+            self.assertEqual(len(sums), 1)
+
+
+@needs_shared
 class Inspect(unittest.TestCase):
     def inspect(self, *arguments):
         done = subprocess.run([PROGRAM, "inspect", "--json", *map(str, arguments)], capture_output=True, check=True)
@@ -207,6 +255,12 @@ class Options(unittest.TestCase):
             with self.subTest(frames):
                 text = run("convert", ".", "--frames", frames, "-o", new_folder() / "x", code=2)
                 self.assertIn("frames: ", text)
+
+    def test_clip_words(self):
+        for clip in ("0", "8:0", "8:4:0", "8:4:2:1", "x", "8:", "-1"):
+            with self.subTest(clip):
+                self.assertIn("clip: ", run("convert", ".", "--clip", clip, "-o", new_folder() / "x", code=2))
+        self.assertIn("--clip is missing", run("convert", ".", "--sequence", "-o", new_folder() / "x", code=2))
 
     def test_module_missing(self):
         source = new_folder() / "a.mp4"

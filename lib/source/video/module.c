@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The module "video": frames of videos as items. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,22 +23,57 @@ static struct av_want want_of(const struct td_file *file, const struct td_cut *c
 		.listener = l };
 }
 
-static bool add_specs(struct td_specs *s)
+/* How many values of a kind each item has: one a frame. */
+static bool add_specs(struct td_specs *s, const struct td_cut *cut)
 {
-	return td_specs_add(s, "frame", TUNDISH_INT64, 1) && td_specs_add(s, "pts", TUNDISH_INT64, 1) &&
-	    td_specs_add(s, "time", TUNDISH_FLOAT, 1) && td_specs_add(s, "time_base", TUNDISH_INT64, 2) &&
-	    td_specs_add(s, "group", TUNDISH_BYTES, 1);
+	int64_t n = !cut->av.clip ? 1 : cut->edge == TD_EDGE_KEEP ? -1 : (int64_t)cut->av.clip;
+	return td_specs_add(s, "frame", TUNDISH_INT64, n) && td_specs_add(s, "pts", TUNDISH_INT64, n) &&
+	    td_specs_add(s, "time", TUNDISH_FLOAT, n) && td_specs_add(s, "time_base", TUNDISH_INT64, 2);
 }
 
-static int fill_parts(struct td_parts *ret, const struct av_frame_list *list, const char *loss, struct tundish_error *e)
+/* Clips that there could be. */
+static uint64_t all_clips(const struct av_frame_list *list, const struct td_cut *cut)
+{
+	uint64_t n = list->n_picks, step = cut->av.clip_step;
+	if (cut->edge != TD_EDGE_DROP)
+		return (n + step - 1) / step;
+	return n < cut->av.clip ? 0 : (n - cut->av.clip) / step + 1;
+}
+
+static uint64_t count_items(const struct av_frame_list *list, const struct td_cut *cut)
+{
+	if (!cut->av.clip)
+		return list->n_picks;
+	uint64_t n = all_clips(list, cut);
+	return cut->av.clip_most ? TD_MIN(n, (uint64_t)cut->av.clip_most) : n;
+}
+
+/* The picks of an item: its first one, and how many there are. Clips that are fewer than
+ * all are spread evenly. */
+static void picks_of(uint64_t *ret_first, uint64_t *ret_n, const struct av_frame_list *list, const struct td_cut *cut,
+    uint64_t part)
+{
+	*ret_first = part;
+	*ret_n = 1;
+	if (!cut->av.clip)
+		return;
+	uint64_t all = all_clips(list, cut), n = count_items(list, cut);
+	*ret_first = (2 * part + 1) * all / (2 * n) * cut->av.clip_step;
+	*ret_n = cut->av.clip;
+	if (cut->edge == TD_EDGE_KEEP)
+		*ret_n = TD_MIN(*ret_n, list->n_picks - *ret_first);
+}
+
+static int fill_parts(struct td_parts *ret, const struct av_frame_list *list, const struct td_cut *cut, const char *loss,
+    struct tundish_error *e)
 {
 	uint64_t pixels = (uint64_t)list->width * list->height;
-	struct td_parts p = { .n = list->n_picks, .pictures = true, .sequence = true,
+	struct td_parts p = { .n = (uint32_t)count_items(list, cut), .clips = cut->av.clip > 0, .pictures = true, .sequence = true,
 		.grouped = true };
 	/* a JPEG of quality 95, about */
-	p.bytes = pixels * 3 / 8 + 256;
+	p.bytes = (pixels * 3 / 8 + 256) * TD_MAX(cut->av.clip, 1u);
 	p.work_bytes = pixels * 3 / 2 * DECODER_FRAMES + pixels * 6;
-	if (!add_specs(&p.specs) || !av_frames_pack(&p.index, list) || (loss[0] && !(p.loss = strdup(loss)))) {
+	if (!add_specs(&p.specs, cut) || !av_frames_pack(&p.index, list) || (loss[0] && !(p.loss = strdup(loss)))) {
 		td_parts_free(&p);
 		return td_err_memory(e);
 	}
@@ -59,8 +95,11 @@ static int parts(struct td_parts *ret, const struct td_file *file, const struct 
 	rc = av_frames_list(&list, s, &cut->av, loss, e);
 	if (rc == 0 && list.n_picks == 0)
 		rc = td_err(e, TUNDISH_E_CORRUPT, "no frame decodes%s%s", loss[0] ? ": " : "", loss);
+	if (rc == 0 && count_items(&list, cut) == 0)
+		rc = td_err(e, TUNDISH_E_UNSUPPORTED, "%" PRIu32 " frames are too few for a clip of %" PRIu32
+		    " (--edge pad repeats the last one)", list.n_picks, cut->av.clip);
 	if (rc == 0)
-		rc = fill_parts(ret, &list, loss, e);
+		rc = fill_parts(ret, &list, cut, loss, e);
 	av_frames_free(&list);
 	av_stream_close(s);
 	return rc;
@@ -71,6 +110,7 @@ static int parts(struct td_parts *ret, const struct td_file *file, const struct 
 struct opened {
 	struct av_cursor cursor;
 	struct av_pixels pixels;
+	struct td_buf numbers; /* of the item at hand */
 	char *path;
 	const struct td_buf *index; /* names the file: a path may come back for another one */
 };
@@ -82,6 +122,7 @@ static void close_opened(void *ctx)
 		return;
 	av_stream_close(o->cursor.s);
 	av_pixels_free(&o->pixels);
+	td_buf_free(&o->numbers);
 	free(o->path);
 	free(o);
 }
@@ -124,13 +165,71 @@ static int need_open(struct opened **ret, struct td_loaded *out, const struct td
 	return 0;
 }
 
-static bool add_times(struct td_extras *x, const struct av_frame_list *list, uint32_t number)
+/* Numbers and times of the frames, one value each. */
+static bool add_times(struct opened *o, struct td_extras *x, const struct av_frame_list *list, uint64_t n)
 {
-	int64_t pts = list->notes[number].pts;
 	const int64_t base[2] = { list->time_base.num, list->time_base.den };
-	float time = (float)((double)pts * (double)base[0] / (double)base[1]);
-	return td_extra_ints(x, "frame", &(int64_t){ number }, 1) && td_extra_ints(x, "pts", &pts, 1) &&
-	    td_extra_floats(x, "time", &time, 1) && td_extra_ints(x, "time_base", base, 2);
+	const int64_t *numbers = (const void *)o->numbers.data, *pts = numbers + n;
+	const float *times = (const void *)(pts + n);
+	if (!td_extra_ints(x, "time_base", base, 2) || !td_extra_ints(x, "frame", numbers, n))
+		return false;
+	td_extra_step(x, 1);
+	if (!td_extra_ints(x, "pts", pts, n))
+		return false;
+	td_extra_step(x, 1);
+	if (!td_extra_floats(x, "time", times, n))
+		return false;
+	td_extra_step(x, 1);
+	return true;
+}
+
+static int encode_frame(struct td_loaded *out, struct opened *o, const struct av_frame_list *list, uint32_t number,
+    struct tundish_error *e)
+{
+	int rc = av_frames_seek(&o->cursor, list, number, e);
+	if (rc == 0)
+		rc = av_pixels_make(&o->pixels, o->cursor.s->frame, av_stream_matrix(o->cursor.s), e);
+	if (rc < 0)
+		return rc;
+	const struct td_pixels pixels = { .data = o->pixels.data, .width = o->pixels.width,
+		.height = o->pixels.height, .channels = 3, .step = 3, .stride = (size_t)o->pixels.width * 3 };
+	return out->encode(out->encode_ctx, &out->data, &pixels, e);
+}
+
+/* The frame that was encoded last, once more. */
+static int repeat_frame(struct td_loaded *out, struct tundish_error *e)
+{
+	const size_t *ends = (const void *)out->ends.data;
+	size_t n = out->ends.len / sizeof *ends, start = n > 1 ? ends[n - 2] : 0, bytes = ends[n - 1] - start;
+	if (!td_buf_reserve(&out->data, bytes))
+		return td_err_memory(e);
+	memcpy(out->data.data + out->data.len, out->data.data + start, bytes);
+	out->data.len += bytes;
+	return 0;
+}
+
+static int encode_frames(struct td_loaded *out, struct opened *o, const struct av_frame_list *list,
+    const struct td_cut *cut, uint32_t part, struct tundish_error *e)
+{
+	uint64_t first, n, shown = UINT64_MAX;
+	int rc = 0;
+	picks_of(&first, &n, list, cut, part);
+	if (!td_buf_fit(&o->numbers, n * (2 * sizeof(int64_t) + sizeof(float))))
+		return td_err_memory(e);
+	int64_t *numbers = (void *)o->numbers.data, *pts = numbers + n;
+	float *times = (void *)(pts + n);
+	for (uint64_t i = 0; rc == 0 && i < n; i++) {
+		uint64_t pick = TD_MIN(first + i, (uint64_t)list->n_picks - 1);
+		uint32_t number = list->picks[pick];
+		numbers[i] = number;
+		pts[i] = list->notes[number].pts;
+		times[i] = (float)((double)pts[i] * (double)list->time_base.num / (double)list->time_base.den);
+		rc = pick == shown ? repeat_frame(out, e) : encode_frame(out, o, list, number, e);
+		shown = pick;
+		if (rc == 0 && cut->av.clip && !td_buf_add(&out->ends, &out->data.len, sizeof out->data.len))
+			rc = td_err_memory(e);
+	}
+	return rc == 0 && !add_times(o, &out->extras, list, n) ? td_err_memory(e) : rc;
 }
 
 static int load(struct td_loaded *out, const struct td_file *file, uint32_t part, const struct td_cut *cut,
@@ -138,22 +237,13 @@ static int load(struct td_loaded *out, const struct td_file *file, uint32_t part
 {
 	struct av_frame_list list;
 	struct opened *o = NULL;
-	if (!av_frames_unpack(&list, file->index) || part >= list.n_picks)
+	if (!av_frames_unpack(&list, file->index) || part >= count_items(&list, cut))
 		return td_err(e, TUNDISH_E_INVALID, "the file was not listed");
 	int rc = need_open(&o, out, file, cut, e);
-	if (rc == 0)
-		rc = av_frames_seek(&o->cursor, &list, list.picks[part], e);
-	if (rc == 0)
-		rc = av_pixels_make(&o->pixels, o->cursor.s->frame, av_stream_matrix(o->cursor.s), e);
-	if (rc < 0)
-		return rc;
-	const struct td_pixels pixels = { .data = o->pixels.data, .width = o->pixels.width,
-		.height = o->pixels.height, .channels = 3, .step = 3, .stride = (size_t)o->pixels.width * 3 };
 	out->array = false;
 	out->encoded = true;
 	out->data.len = 0;
-	rc = out->encode(out->encode_ctx, &out->data, &pixels, e);
-	return rc == 0 && !add_times(&out->extras, &list, list.picks[part]) ? td_err_memory(e) : rc;
+	return rc < 0 ? rc : encode_frames(out, o, &list, cut, part, e);
 }
 
 static const struct td_format format = {
