@@ -12,6 +12,7 @@ enum td_purpose {
 	TD_RNG_SAMPLE = 5,	/* samples for estimates, probes, sheets */
 	TD_RNG_DRAW = 6,	/* samplers: which record comes */
 	TD_RNG_DEAL = 7,	/* which batch a record goes to */
+	TD_RNG_CLIP = 8,	/* which frames a clip has */
 	TD_RNG_MIX = 128,	/* plus the place among mixup and cutmix, and the same for pairs */
 	TD_RNG_OP = 256,	/* plus the place of the operation in the chain */
 };

@@ -35,7 +35,7 @@ static struct td_mix_shape shape_of(const struct td_recipe *r)
 		.row_bytes = r->row_bytes,
 		.width = r->width,
 		.height = r->height,
-		.lines = (size_t)r->height * (planes ? r->channels : 1),
+		.lines = (size_t)r->height * (planes ? r->channels : 1) * TD_MAX(r->chain.clip.frames, 1u),
 		.pixel = planes ? 1 : r->channels,
 		.dtype = r->chain.dtype,
 	};

@@ -237,6 +237,8 @@ static void set_defaults(struct td_op *op, const struct td_op_kind *kind)
 		.sigma = { 0.1, 2 },
 		.most = 255,
 		.elem = -1,
+		.stride = 1,
+		.start = -1,
 	};
 	if (erasing) {
 		op->scale[0] = 0.02;
@@ -313,7 +315,7 @@ static int check_place(const struct reader *r, const struct td_chain *c, const s
     struct span text, bool *ended)
 {
 	if ((is(op, "select") && c->select) || (is(op, "one_hot") && c->classes) ||
-	    (is(op, "tensor") && c->tensor_axes))
+	    (is(op, "tensor") && c->tensor_axes) || (is(op, "clip") && c->clip.frames))
 		return wrong(r, text, "given twice", NULL);
 	const char *bad = check_mixes(c, op, *ended);
 	if (bad)
@@ -355,6 +357,8 @@ static void note_effect(struct td_chain *c, struct td_op *op, unsigned place)
 	}
 	if (is(op, "one_hot"))
 		c->classes = op->classes;
+	if (is(op, "clip"))
+		c->clip = (struct td_clip){ op->frames, op->stride, op->start };
 	if (is_mix(op))
 		c->mixes[c->n_mixes++] = (struct td_mix){ is(op, "cutmix"), op->alpha, op->p };
 	if (is(op, "tensor")) {

@@ -247,6 +247,11 @@ static struct tundish_array images_of(const struct tundish_flow *f, const struct
 	}
 	if (r->chain.nchw)
 		memcpy(a.shape + 1, nchw, sizeof nchw);
+	if (r->chain.clip.frames) {
+		memmove(a.shape + 2, a.shape + 1, 3 * sizeof *a.shape);
+		a.shape[1] = r->chain.clip.frames;
+		a.ndim++;
+	}
 	return a;
 }
 

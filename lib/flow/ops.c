@@ -102,6 +102,11 @@ static const struct td_word elems[] = {
 	{ "complex128", TD_COMPLEX128 },
 	{ 0 },
 };
+static const struct td_param clip_params[] = {
+	{ "", P_NUMBER, AT(frames), 1, TD_CLIP_MOST, NULL, true },
+	{ "stride", P_NUMBER, AT(stride), 1, TD_CLIP_MOST },
+	{ "start", P_NUMBER, AT(start), 0, 999999999 }, NO_MORE
+};
 static const struct td_param mix_params[] = {
 	{ "", P_REAL, AT(alpha), 0.01, 1000, NULL, true }, { "p", P_REAL, AT(p), 0, 1 }, NO_MORE
 };
@@ -464,6 +469,8 @@ const struct td_op_kind td_op_kinds[] = {
 	{ "select", select_params, "select:NAME,...; each NAME, NAME=N, NAME=ragged or NAME=bytes",
 	    TD_OP_APART, NULL, NULL, apply_nothing },
 	{ "tensor", tensor_params, "tensor:N|NxN|HxWxC|...[,dtype=TYPE]", TD_OP_APART, NULL, NULL,
+	    apply_nothing },
+	{ "clip", clip_params, "clip:N[,stride=K,start=I]", TD_OP_APART | TD_OP_RANDOM, NULL, NULL,
 	    apply_nothing },
 	{ "mixup", mix_params, "mixup:ALPHA[,p=P]", TD_OP_APART | TD_OP_FLOATS | TD_OP_RANDOM, NULL, NULL,
 	    apply_nothing },

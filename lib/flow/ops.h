@@ -3,8 +3,9 @@
 #pragma once
 #include "base/elem.h"
 #include "base/rng.h"
-#include "mixup.h"
+#include "clip.h"
 #include "media/resize.h"
+#include "mixup.h"
 
 /*
  * The text is that of tundish-flow(7): NAME[:VALUE][,key=value...], separated by
@@ -53,6 +54,8 @@ struct td_op {
 	size_t text_len;
 	uint32_t classes;	/* one_hot */
 	double alpha;		/* mixup, cutmix */
+	uint32_t frames, stride;/* clip */
+	int start;		/* of the clip; -1: drawn */
 	uint32_t axes, shape[TD_TENSOR_AXES]; /* tensor */
 	int elem;		/* -1: not given */
 };
@@ -71,6 +74,7 @@ struct td_chain {
 	uint32_t classes;   /* of one_hot; 0: labels go out as they are */
 	struct td_mix mixes[TD_MIXES_MAX]; /* mixup and cutmix, in that order */
 	unsigned n_mixes;
+	struct td_clip clip;
 	/* of tensor; no axes: not given */
 	unsigned tensor_axes;
 	uint64_t tensor_shape[TD_TENSOR_AXES];

@@ -5,6 +5,7 @@
 
 #define TD_SIZE_MOST 65535u
 #define TD_LIST_MOST 100000u
+#define TD_CLIP_MOST 100000
 #define TD_CLASSES_MOST 10000000
 
 enum td_param_type {

@@ -271,6 +271,7 @@ void td_desk_free(struct td_desk *desk)
 	td_scratch_free(&desk->scratch);
 	td_buf_free(&desk->affine);
 	td_buf_free(&desk->wide);
+	td_buf_free(&desk->clip);
 	td_buf_free(&desk->index);
 	for (int i = 0; i < 2; i++)
 		td_buf_free(&desk->frames[i].buf);

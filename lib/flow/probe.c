@@ -38,6 +38,7 @@ struct search {
 	struct td_keys *keys;
 	struct td_schema *seen; /* NULL: features do not matter */
 	struct td_tensor *tensor;
+	bool clips;
 };
 
 static int note_features(struct td_schema *seen, const struct look *look, struct tundish_error *e)
@@ -59,17 +60,34 @@ static bool find_value(const char *image, const struct look *look, struct tundis
 	    tundish_example_find(look->data, look->bytes, key, (size_t)n, ret) == 1;
 }
 
+/* A list of frames in a SequenceExample. */
+static bool find_list(const struct td_keys *asked, const struct look *look, struct tundish_feature *ret)
+{
+	struct td_frames frames;
+	const char *const *keys = asked->image ? &asked->image : td_image_keys;
+	struct td_bytes first;
+	for (int i = 0; i < (asked->image ? 1 : TD_KEYS); i++) {
+		if (td_frames_find(&frames, keys[i], look->data, look->bytes) != 1 || frames.n == 0 ||
+		    td_frames_take(&frames, 0, 1, 1, &first, NULL) < 0)
+			continue;
+		*ret = (struct tundish_feature){ .key = keys[i], .key_bytes = strlen(keys[i]) };
+		return true;
+	}
+	return false;
+}
+
 /* The first picture or array that is met; all of them are of its kind. */
 static int note_image(const struct search *search, const struct look *look, const struct tundish_feature *f,
     struct tundish_error *e)
 {
-	const uint8_t *data;
-	size_t len;
 	if (search->keys->image || !f)
 		return 0;
 	int rc = keep_key(&search->keys->image, f, e);
-	if (rc == 0 && f->kind == TUNDISH_BYTES && tundish_feature_bytes(f, 0, &data, &len) == 1)
-		td_tensor_look(search->tensor, search->keys->image, look->data, look->bytes, data, len);
+	struct td_frames frames;
+	struct td_bytes first;
+	if (rc == 0 && td_frames_find(&frames, search->keys->image, look->data, look->bytes) == 1 && frames.n &&
+	    td_frames_take(&frames, 0, 1, 1, &first, NULL) == 0)
+		td_tensor_look(search->tensor, search->keys->image, look->data, look->bytes, first.data, first.len);
 	return rc;
 }
 
@@ -79,6 +97,8 @@ static int note_record(const struct search *search, const struct look *look, str
 	if (td_sample_find(&s, search->asked, look->data, look->bytes) < 0)
 		return 0;
 	if (!s.image && find_value(search->asked->image, look, &s.image_feature))
+		s.image = &s.image_feature;
+	if (!s.image && search->clips && find_list(search->asked, look, &s.image_feature))
 		s.image = &s.image_feature;
 	int rc = note_image(search, look, s.image, e);
 	if (rc == 0)
@@ -239,7 +259,8 @@ static int find_keys(struct tundish_flow *f, const struct td_keys *asked, struct
 {
 	struct td_recipe *r = &f->recipe;
 	struct td_schema seen = { 0 };
-	const struct search search = { asked, &r->keys, r->chain.select ? &seen : NULL, &r->tensor };
+	const struct search search = { asked, &r->keys, r->chain.select ? &seen : NULL, &r->tensor,
+		r->chain.clip.frames > 0 };
 	int rc = f->set.stream ? search_stream(f, &search, e) : r->raw ? 0 : search_files(f, &search, e);
 	if (rc == 0)
 		rc = take_asked(&r->keys, asked, e);
@@ -258,6 +279,18 @@ static int find_channels(struct tundish_flow *f, struct tundish_error *e)
 	else if (rc == 0 && r->tensor.on)
 		rc = find_tensor(f, e);
 	return rc < 0 ? rc : td_recipe_set_channels(r, e);
+}
+
+static int check_clips(const struct td_recipe *r, struct tundish_error *e)
+{
+	if (!r->keys.image)
+		return td_err(e, TUNDISH_E_USAGE, "clip needs a list of frames that goes out: a feature image or "
+		    "image/encoded, or such a list of SequenceExamples; name it");
+	if (r->raw)
+		return td_err(e, TUNDISH_E_USAGE, "pictures in folders have no frames for clip");
+	if (r->cache && r->cache->kind != TD_CACHE_RAW)
+		return td_err(e, TUNDISH_E_USAGE, "with clip the cache can be raw only");
+	return 0;
 }
 
 static int check_mixes(const struct td_recipe *r, struct tundish_error *e)
@@ -285,6 +318,8 @@ int td_probe(struct tundish_flow *f, const struct td_keys *asked, struct tundish
 		    "feature image or image/encoded in the records for them; name it");
 	if (r->chain.n_mixes)
 		rc = check_mixes(r, e);
+	if (rc == 0 && r->chain.clip.frames)
+		rc = check_clips(r, e);
 	if (rc < 0 || !f->has_images)
 		return rc;
 	rc = find_channels(f, e);

@@ -40,6 +40,7 @@ struct found {
 	const uint8_t *file, *index;
 	size_t file_bytes, index_bytes;
 	int64_t label;
+	struct td_frames frames; /* instead, where clips are asked for */
 };
 
 /* One that is not as it should be is no reason to leave the record out. */
@@ -48,6 +49,24 @@ static void find_index(struct found *ret, const struct tundish_feature *f)
 	if (f && f->kind == TUNDISH_BYTES && f->count == 1 &&
 	    tundish_feature_bytes(f, 0, &ret->index, &ret->index_bytes) != 1)
 		ret->index = NULL;
+}
+
+/* Its first frame is what stands for the record in a first look. */
+static int find_frames(const struct td_recipe *r, const void *record, size_t bytes, struct found *ret,
+    struct tundish_error *e)
+{
+	struct td_bytes first;
+	int rc = td_frames_find(&ret->frames, r->keys.image, record, bytes);
+	if (rc == 0)
+		return td_err(e, TUNDISH_E_SCHEMA, "there is no list %s", TD_ESC(r->keys.image));
+	if (rc < 0)
+		return td_err(e, TUNDISH_E_CORRUPT, "not an Example");
+	if (ret->frames.n == 0)
+		return td_err(e, TUNDISH_E_SCHEMA, "list %s is empty", TD_ESC(r->keys.image));
+	rc = td_frames_take(&ret->frames, 0, 1, 1, &first, e);
+	ret->file = first.data;
+	ret->file_bytes = first.len;
+	return rc < 0 ? rc : 0;
 }
 
 static int parse(const struct td_recipe *r, const void *record, size_t bytes, struct found *ret,
@@ -68,6 +87,8 @@ static int parse(const struct td_recipe *r, const void *record, size_t bytes, st
 		rc = td_err(e, TUNDISH_E_CORRUPT, "not an Example");
 	if (rc < 0 || !r->keys.image)
 		return rc;
+	if (r->chain.clip.frames)
+		return find_frames(r, record, bytes, ret, e);
 	rc = check_feature(s.image, r->keys.image, TUNDISH_BYTES, e);
 	if (rc == 0 && tundish_feature_bytes(s.image, 0, &ret->file, &ret->file_bytes) != 1)
 		rc = td_err(e, TUNDISH_E_CORRUPT, "not an Example");
@@ -243,6 +264,62 @@ int td_recipe_make_kept(const struct td_recipe *r, struct td_desk *desk,
 	return finish(r, &p, r->cut, epoch, position, room->image, ret_differs);
 }
 
+/* The picture in a file, or a tensor, to `out`. */
+static int make_picture(const struct td_recipe *r, struct td_desk *desk, const struct found *found,
+    const void *record, size_t bytes, uint64_t number, uint64_t epoch, uint64_t position, void *out,
+    bool *ret_differs, struct tundish_error *e)
+{
+	struct opened from;
+	uint64_t begun = td_now_ns();
+	int rc = open_picture(r, &from, found, record, bytes, e);
+	if (rc < 0)
+		return rc;
+	desk->parse_ns += td_now_ns() - begun;
+	struct td_picture p;
+	uint64_t need = decode_bytes(&from.info, &from.raw);
+	bool large = r->gate && enter(r->gate, desk, need);
+	rc = start(r, &p, desk, &from, found, e);
+	p.index = found->index;
+	p.index_len = found->index_bytes;
+	if (!p.index && !r->tensor.on && r->cache && r->cache->kind == TD_CACHE_INDEX && number != TD_NO_RECORD)
+		use_index(r, &p, number);
+	if (rc == 0)
+		rc = apply(r, &p, 0, r->cut, epoch, position);
+	if (rc == 0 && keeps_pictures(r) && number != TD_NO_RECORD)
+		rc = keep(r, &p, number, found->label);
+	if (rc == 0)
+		rc = finish(r, &p, r->cut, epoch, position, out, ret_differs);
+	if (large) {
+		slim(r->gate, desk);
+		td_gate_leave(r->gate, need);
+	}
+	return rc;
+}
+
+/* All frames have the same draws, since these are a function of the position. */
+static int make_clip(const struct td_recipe *r, struct td_desk *desk, struct found *found,
+    const void *record, size_t bytes, uint64_t epoch, uint64_t position, uint8_t *out,
+    bool *ret_differs, struct tundish_error *e)
+{
+	const struct td_clip *clip = &r->chain.clip;
+	uint64_t first;
+	struct td_rng rng;
+	td_rng_at(&rng, r->seed, (uint32_t)epoch, position, TD_RNG_CLIP);
+	int rc = td_clip_start(clip, found->frames.n, &rng, &first, e);
+	if (rc == 0 && !td_buf_fit(&desk->clip, clip->frames * sizeof(struct td_bytes)))
+		rc = td_err_memory(e);
+	struct td_bytes *frames = (struct td_bytes *)desk->clip.data;
+	if (rc == 0)
+		rc = td_frames_take(&found->frames, first, clip->stride, clip->frames, frames, e);
+	for (uint32_t i = 0; i < clip->frames && rc == 0; i++) {
+		found->file = frames[i].data;
+		found->file_bytes = frames[i].len;
+		rc = make_picture(r, desk, found, record, bytes, TD_NO_RECORD, epoch, position,
+		    out + i * (r->row_bytes / clip->frames), ret_differs, e);
+	}
+	return rc;
+}
+
 int td_recipe_make(const struct td_recipe *r, struct td_desk *desk, const void *record,
     size_t bytes, uint64_t number, uint64_t epoch, uint64_t position, const struct td_room *room,
     bool *ret_differs, struct tundish_error *e)
@@ -257,32 +334,13 @@ int td_recipe_make(const struct td_recipe *r, struct td_desk *desk, const void *
 		rc = td_columns_label(room->columns, &r->outs, room->row, *room->label, e);
 	if (rc == 0 && !r->raw)
 		rc = td_columns_read(room->columns, &r->outs, room->row, record, bytes, r->ledger, e);
+	desk->parse_ns += td_now_ns() - begun;
 	if (rc < 0 || !r->keys.image)
 		return rc;
-	struct opened from;
-	rc = open_picture(r, &from, &found, record, bytes, e);
-	if (rc < 0)
-		return rc;
-	desk->parse_ns += td_now_ns() - begun;
-	struct td_picture p;
-	uint64_t need = decode_bytes(&from.info, &from.raw);
-	bool large = r->gate && enter(r->gate, desk, need);
-	rc = start(r, &p, desk, &from, &found, e);
-	p.index = found.index;
-	p.index_len = found.index_bytes;
-	if (!p.index && !r->tensor.on && r->cache && r->cache->kind == TD_CACHE_INDEX && number != TD_NO_RECORD)
-		use_index(r, &p, number);
-	if (rc == 0)
-		rc = apply(r, &p, 0, r->cut, epoch, position);
-	if (rc == 0 && keeps_pictures(r) && number != TD_NO_RECORD)
-		rc = keep(r, &p, number, *room->label);
-	if (rc == 0)
-		rc = finish(r, &p, r->cut, epoch, position, room->image, ret_differs);
-	if (large) {
-		slim(r->gate, desk);
-		td_gate_leave(r->gate, need);
-	}
-	return rc;
+	found.label = *room->label;
+	return r->chain.clip.frames ?
+	    make_clip(r, desk, &found, record, bytes, epoch, position, room->image, ret_differs, e) :
+	    make_picture(r, desk, &found, record, bytes, number, epoch, position, room->image, ret_differs, e);
 }
 
 int td_recipe_measure(const struct td_recipe *r, struct td_desk *desk, const void *record,
@@ -326,6 +384,8 @@ int td_recipe_set_channels(struct td_recipe *r, struct tundish_error *e)
 	if (r->source_channels == 0)
 		return td_err(e, TUNDISH_E_USAGE, "none of the first records holds an array of the shape and type "
 		    "that are told");
+	if (r->tensor.plain && r->chain.clip.frames)
+		return td_err(e, TUNDISH_E_USAGE, "clips are made of frames with 2 or 3 axes");
 	if (r->tensor.plain && (!td_chain_any(&r->chain) || r->chain.n_mixes))
 		return td_err(e, TUNDISH_E_USAGE, "arrays of %u axes can be normalized, clamped and cast alone",
 		    r->tensor.n_axes);
@@ -337,7 +397,8 @@ int td_recipe_set_channels(struct td_recipe *r, struct tundish_error *e)
 int td_recipe_set_size(struct td_recipe *r, struct td_size size, struct tundish_error *e)
 {
 	size_t bytes = td_dtype_bytes(r->chain.dtype) * r->channels;
-	if (td_mul_overflow(bytes, size.width, &bytes) || td_mul_overflow(bytes, size.height, &bytes))
+	if (td_mul_overflow(bytes, size.width, &bytes) || td_mul_overflow(bytes, size.height, &bytes) ||
+	    td_mul_overflow(bytes, TD_MAX(r->chain.clip.frames, 1u), &bytes))
 		return td_err(e, TUNDISH_E_LIMIT, "a picture of %ux%u is too large", size.height,
 		    size.width);
 	r->width = size.width;

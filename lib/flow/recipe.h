@@ -23,7 +23,7 @@ struct td_recipe {
 	struct td_gate *gate;	/* for pictures that take much memory to decode; or NULL */
 	uint32_t width, height; /* of a row's picture; 0 until known */
 	uint32_t channels, source_channels; /* behind the operations, and before them */
-	size_t row_bytes;	/* of a row's picture */
+	size_t row_bytes;	/* of a row's picture, or all frames of its clip */
 	char first[TD_ESC_MAX + 96]; /* the picture that gave the size, where one did */
 };
 

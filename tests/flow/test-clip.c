@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Clips: frames of lists, of SequenceExamples, of arrays; which ones, and all treated alike. */
+#include "sets.h"
+
+#include "flow/clip.h"
+
+#define RECORDS 24
+#define FRAMES 12
+
+static void add_varint(struct td_buf *b, uint64_t n)
+{
+	uint8_t byte;
+	for (; n > 127; n >>= 7) {
+		byte = (uint8_t)(n | 128);
+		assert_true(td_buf_add(b, &byte, 1));
+	}
+	byte = (uint8_t)n;
+	assert_true(td_buf_add(b, &byte, 1));
+}
+
+/* A field of bytes with that tag. */
+static void add_message(struct td_buf *b, uint8_t tag, const void *data, size_t len)
+{
+	assert_true(td_buf_add(b, &tag, 1));
+	add_varint(b, len);
+	assert_true(td_buf_add(b, data, len));
+}
+
+/* Wraps what is in `b` into a field with that tag. */
+static void wrap(struct td_buf *b, uint8_t tag)
+{
+	struct td_buf outer = { 0 };
+	add_message(&outer, tag, b->data, b->len);
+	td_buf_free(b);
+	*b = outer;
+}
+
+/* FeatureLists with one list of one-value features, behind an Example's bytes. */
+static void add_list(struct td_buf *record, const char *key, const struct td_bytes *values, size_t n)
+{
+	struct td_buf list = { 0 }, entry = { 0 };
+	for (size_t i = 0; i < n; i++) {
+		struct td_buf step = { 0 };
+		add_message(&step, 0x0a, values[i].data, values[i].len);
+		wrap(&step, 0x0a);
+		add_message(&list, 0x0a, step.data, step.len);
+		td_buf_free(&step);
+	}
+	add_message(&entry, 0x0a, key, strlen(key));
+	add_message(&entry, 0x12, list.data, list.len);
+	wrap(&entry, 0x0a);
+	add_message(record, 0x12, entry.data, entry.len);
+	td_buf_free(&list);
+	td_buf_free(&entry);
+}
+
+enum form { LIST, SEQUENCE, ARRAYS };
+
+/* Frame k of record i is of the colour 20 i + k, cut short to 20; or an array with a ramp. */
+static void add_record(struct tundish_writer *w, enum form form, unsigned i, unsigned n)
+{
+	static struct td_buf pictures[FRAMES];
+	static uint16_t arrays[FRAMES][12];
+	static const struct td_bytes dtype = { "uint16", 6 };
+	struct td_bytes frames[FRAMES];
+	struct td_buf record = { 0 };
+	const int64_t label = i;
+	for (unsigned k = 0; k < n; k++) {
+		add_picture(&pictures[k], i * 20 % 240 / 7 + k, false);
+		for (unsigned v = 0; v < 12; v++)
+			arrays[k][v] = (uint16_t)(1000 * i + 20 * k + v);
+		frames[k] = form == ARRAYS ? (struct td_bytes){ arrays[k], sizeof arrays[k] } :
+					     (struct td_bytes){ pictures[k].data, pictures[k].len };
+	}
+	struct td_field fields[3] = {
+		{ .key = "label", .kind = TUNDISH_INT64, .n = 1, .ints = &label },
+		{ .key = "dtype", .kind = TUNDISH_BYTES, .n = 1, .bytes = &dtype },
+		{ .key = "image", .kind = TUNDISH_BYTES, .n = n, .bytes = frames },
+	};
+	if (form == LIST)
+		fields[1] = fields[2];
+	assert_int_equal(td_example_encode(&record, fields, form == LIST ? 2 : form == ARRAYS ? 3 : 1, 1 << 30, NULL), 0);
+	if (form == SEQUENCE)
+		add_list(&record, "image/encoded", frames, n);
+	assert_int_equal(tundish_writer_append(w, record.data, record.len, NULL), 0);
+	td_buf_free(&record);
+	for (unsigned k = 0; k < n; k++)
+		td_buf_free(&pictures[k]);
+}
+
+/* Record 5 has 3 frames only, when that is asked for. */
+static const char *write_clips(const char *name, enum form form, bool short_one)
+{
+	struct tundish_writer *w;
+	assert_int_equal(tundish_writer_open(&w, in_scratch(name), TUNDISH_NONE, 0, NULL), 0);
+	for (unsigned i = 0; i < RECORDS; i++)
+		add_record(w, form, i, short_one && i == 5 ? 3 : FRAMES);
+	assert_int_equal(tundish_writer_close(w, NULL), 0);
+	return in_scratch(name);
+}
+
+static struct tundish_batch first_batch(const char *path, const char *ops, uint64_t seed, struct td_buf *ret)
+{
+	struct tundish_flow_options o;
+	struct tundish_flow *flow;
+	struct tundish_batch b;
+	struct tundish_error e = { 0 };
+	tundish_flow_options_init(&o);
+	o.paths = &path;
+	o.n_paths = 1;
+	o.ops = ops;
+	o.seed = seed;
+	if (tundish_flow_open(&flow, &o, &e) < 0 || tundish_flow_next(flow, &b, &e) != 1)
+		fail_msg("%s: %s", ops, e.text);
+	ret->len = 0;
+	assert_true(td_buf_add(ret, b.images, b.images_bytes));
+	tundish_flow_release(flow, &b);
+	tundish_flow_close(flow);
+	return b;
+}
+
+/* Each clip has neighbours at the stride, from a place that is drawn; lists and sequences
+ * give the same. */
+static void test_frames(void **state)
+{
+	(void)state;
+	struct td_buf a = { 0 }, b = { 0 };
+	const char *list = write_clips("list", LIST, false), *sequence = write_clips("sequence", SEQUENCE, false);
+	unsigned starts[FRAMES] = { 0 };
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		struct tundish_batch m = first_batch(list, "clip:4,stride=3", seed, &a);
+		const uint64_t want[5] = { RECORDS, 4, 6, 6, 3 };
+		assert_int_equal(m.ndim, 5);
+		assert_memory_equal(m.shape, want, sizeof want);
+		assert_int_equal(m.dtype, TUNDISH_UINT8);
+		first_batch(sequence, "clip:4,stride=3", seed, &b);
+		assert_int_equal(a.len, b.len);
+		assert_memory_equal(a.data, b.data, a.len);
+		for (unsigned i = 0; i < RECORDS; i++) {
+			unsigned first = i * 20 % 240 / 7, start = 0;
+			while (a.data[i * 4 * 108] != (uint8_t)((first + start) * 7))
+				assert_in_range(++start, 0, 2);
+			starts[start]++;
+			for (unsigned k = 0; k < 4 * 108; k++)
+				assert_int_equal(a.data[i * 4 * 108 + k], (uint8_t)((first + start + k / 108 * 3) * 7));
+		}
+	}
+	/* 480 draws of 3 places */
+	for (unsigned i = 0; i < 3; i++)
+		assert_in_range(starts[i], 110, 210);
+	first_batch(list, "clip:2,stride=5,start=6", 0, &a);
+	assert_int_equal(a.data[108], 11 * 7);
+	td_buf_free(&a);
+	td_buf_free(&b);
+}
+
+/* Frames of arrays; the same window and the same turn for all of a clip; axes of nchw. */
+static void test_alike(void **state)
+{
+	(void)state;
+	struct td_buf a = { 0 }, b = { 0 };
+	const char *path = write_clips("arrays", ARRAYS, false);
+	const char *ops = "tensor:2x3x2 clip:5 random_crop:1x2 hflip vflip";
+	struct tundish_batch m = first_batch(path, ops, 3, &a);
+	const uint64_t want[5] = { RECORDS, 5, 1, 2, 2 };
+	assert_int_equal(m.dtype, TUNDISH_UINT16);
+	assert_memory_equal(m.shape, want, sizeof want);
+	const uint16_t *v = (const uint16_t *)(const void *)a.data;
+	unsigned differ = 0;
+	for (unsigned i = 0; i < RECORDS; i++) {
+		for (unsigned k = 0; k < 5 * 4; k++)
+			assert_int_equal(v[i * 20 + k] - v[i * 20 + k % 4], k / 4 * 20);
+		differ += v[i * 20] % 20 != v[0] % 20;
+	}
+	assert_in_range(differ, 5, RECORDS);
+	m = first_batch(path, "tensor:2x3x2 clip:5 random_crop:1x2 hflip vflip layout:nchw", 3, &b);
+	const uint64_t planes[5] = { RECORDS, 5, 2, 1, 2 };
+	assert_memory_equal(m.shape, planes, sizeof planes);
+	const uint16_t *p = (const uint16_t *)(const void *)b.data;
+	for (unsigned i = 0; i < RECORDS * 20; i++)
+		assert_int_equal(p[i / 4 * 4 + i % 2 * 2 + i % 4 / 2], v[i]);
+	td_buf_free(&a);
+	td_buf_free(&b);
+}
+
+static void test_same(void **state)
+{
+	(void)state;
+	static struct run r;
+	char digest[65] = "";
+	const char *path = write_clips("same", SEQUENCE, true);
+	for (unsigned i = 0; i < 6; i++) {
+		run_init(&r, path, "clip:4,stride=2 random_resized_crop:5 hflip normalize one_hot:24 mixup:1 cutmix:1 layout:nchw");
+		r.o.threads = (unsigned[]){ 1, 2, 3, 8, 99, 3 }[i];
+		r.o.cache = i == 5 ? "memory:raw" : NULL;
+		r.o.shuffle = "full";
+		r.o.epochs = 2;
+		r.o.batch = 7;
+		run_flow(&r);
+		assert_int_equal(r.rc, 0);
+		assert_int_equal(r.samples, 2 * (RECORDS - 1));
+		assert_non_null(strstr(FAULTS(&r), "record 5 at byte"));
+		assert_non_null(strstr(FAULTS(&r), "3 frames are too few for a clip of 7\n"));
+		if (i)
+			assert_string_equal(r.digest, digest);
+		strcpy(digest, r.digest);
+	}
+	td_buf_free(&r.faults);
+}
+
+static void test_usage(void **state)
+{
+	(void)state;
+	static struct run r;
+	static const char *const wrong[][3] = {
+		{ "clip:0", NULL, "out of range" },
+		{ "clip:2 clip:3", NULL, "given twice" },
+		{ "select:label clip:2", NULL, "clip needs a list of frames that goes out" },
+		{ "clip:2", "memory:decoded", "with clip the cache can be raw only" },
+		{ "clip:2", "memory:index", "with clip the cache can be raw only" },
+		{ "tensor:2x3x2x1 clip:2", NULL, "clips are made of frames with 2 or 3 axes" },
+	};
+	const char *path = write_clips("usage", ARRAYS, false);
+	for (size_t i = 0; i < TD_COUNT(wrong); i++) {
+		run_init(&r, path, wrong[i][0]);
+		r.o.cache = wrong[i][1];
+		run_flow(&r);
+		assert_int_equal(r.rc, TUNDISH_E_USAGE);
+		if (!strstr(r.e.text, wrong[i][2]))
+			fail_msg("%s: %s", wrong[i][0], r.e.text);
+	}
+	/* without clip a list of frames is no picture */
+	run_init(&r, write_clips("plain", LIST, false), "crop:2");
+	run_flow(&r);
+	assert_int_equal(r.samples, 0);
+	assert_non_null(strstr(FAULTS(&r), "feature image has 12 values, wanted is one\n"));
+	td_buf_free(&r.faults);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_frames),
+		cmocka_unit_test(test_alike),
+		cmocka_unit_test(test_same),
+		cmocka_unit_test(test_usage),
+	};
+	return cmocka_run_group_tests(tests, make_scratch, clear_scratch);
+}
