@@ -14,6 +14,7 @@
 #include "base/pool.h"
 #include "base/rng.h"
 #include "pack.h"
+#include "pieces.h"
 #include "record/compress.h"
 #include "record/frame.h"
 
@@ -26,18 +27,8 @@ struct entry {
 	size_t reason; /* where in reasons */
 };
 
-struct piece {
-	struct piece *next;
-	size_t shard;
-	bool first, last; /* of the shard */
-	struct td_buf frames, packed;
-	uint64_t records, payload_bytes;
-	uint32_t adler;
-	struct td_set_facts facts; /* of the shard, in its last piece */
-};
-
 struct job {
-	struct piece *piece; /* else a block */
+	struct td_piece *piece; /* else a block */
 	size_t shard;
 	uint64_t first; /* in the plan's order */
 	unsigned n;
@@ -57,84 +48,10 @@ struct run {
 	uint64_t bad_before;
 	size_t notes_before;
 	uint64_t done, done_bytes, bytes_total;
-	struct piece *open; /* being filled */
-	bool begun;	    /* the shard has a piece */
-	struct td_compressed sums;
-	/* between put and take */
-	pthread_mutex_t lock;
-	struct piece *ready, **ready_end, *spare;
-	bool all_put; /* no more pieces will be made */
+	struct td_pieces pieces; /* where it is compressed */
 };
 
-/* ---- pieces ---- */
-
-static struct piece *new_piece(struct run *run)
-{
-	pthread_mutex_lock(&run->lock);
-	struct piece *piece = run->spare;
-	if (piece)
-		run->spare = piece->next;
-	pthread_mutex_unlock(&run->lock);
-	if (!piece)
-		return calloc(1, sizeof *piece);
-	const struct piece old = *piece;
-	*piece = (struct piece){ .frames = old.frames, .packed = old.packed };
-	piece->frames.len = piece->packed.len = 0;
-	return piece;
-}
-
-static void free_piece(struct piece *piece)
-{
-	if (!piece)
-		return;
-	td_buf_free(&piece->frames);
-	td_buf_free(&piece->packed);
-	free(piece->facts.classes);
-	free(piece->facts.faults);
-	free(piece);
-}
-
-static void push_ready(struct run *run)
-{
-	struct piece *piece = run->open;
-	run->open = NULL;
-	pthread_mutex_lock(&run->lock);
-	piece->next = NULL;
-	*run->ready_end = piece;
-	run->ready_end = &piece->next;
-	pthread_mutex_unlock(&run->lock);
-}
-
-/* The piece that is being filled; a shard's first one where it has none. */
-static int need_open(struct run *run, bool first, struct tundish_error *e)
-{
-	if (run->open)
-		return 0;
-	run->open = new_piece(run);
-	if (!run->open)
-		return td_err_memory(e);
-	run->open->shard = run->writing;
-	run->open->first = first;
-	return 0;
-}
-
 /* ---- take ---- */
-
-static int take_piece(struct run *run, struct job *j, uint64_t *ret_bytes)
-{
-	pthread_mutex_lock(&run->lock);
-	struct piece *piece = run->ready;
-	bool more = !run->all_put;
-	if (piece) {
-		run->ready = piece->next;
-		if (!run->ready)
-			run->ready_end = &run->ready;
-	}
-	pthread_mutex_unlock(&run->lock);
-	j->piece = piece;
-	*ret_bytes = piece ? 2 * piece->frames.len : 0;
-	return piece ? 1 : more ? TD_TAKE_LATER : 0;
-}
 
 static bool at_end(struct run *run)
 {
@@ -171,7 +88,8 @@ static int take(void *ctx, void *job, uint64_t *ret_bytes, struct tundish_error 
 	struct job *j = job;
 	if (td_stopped(&run->p->o->listener))
 		return td_err(e, TUNDISH_E_STOPPED, "stopped");
-	int rc = run->compressed ? take_piece(run, j, ret_bytes) : 0;
+	j->piece = NULL;
+	int rc = run->compressed ? td_pieces_take(&run->pieces, &j->piece, ret_bytes) : 0;
 	if (rc == 1 || at_end(run))
 		return rc;
 	take_block(run, j, ret_bytes);
@@ -213,37 +131,11 @@ static int make_block(const struct run *run, struct job *j, unsigned worker, str
 static int work(void *ctx, void *job, unsigned worker, struct tundish_error *e)
 {
 	const struct run *run = ctx;
-	const struct td_pack *p = run->p;
-	const struct tundish_pack_options *o = p->o;
 	struct job *j = job;
-	struct piece *piece = j->piece;
-	if (!piece)
-		return make_block(run, j, worker, e);
-	int rc = piece->first ? td_compress_head(&piece->packed, p->compression, o->level, e) : 0;
-	if (rc == 0 && piece->frames.len)
-		rc = td_compress_piece(&piece->packed, p->compression, o->level, piece->frames.data,
-		    piece->frames.len, &piece->adler, e);
-	return rc;
+	return j->piece ? td_piece_pack(&run->pieces, j->piece, e) : make_block(run, j, worker, e);
 }
 
 /* ---- put ---- */
-
-static int put_piece(struct run *run, struct piece *piece, struct tundish_error *e)
-{
-	const struct tundish_pack_options *o = run->p->o;
-	int rc = 0;
-	if (piece->first)
-		run->sums = (struct td_compressed)TD_COMPRESSED_INIT;
-	if (piece->frames.len)
-		td_compress_note(&run->sums, piece->adler, piece->frames.len);
-	if (piece->last)
-		rc = td_compress_tail(&piece->packed, run->p->compression, o->level, &run->sums, e);
-	const struct td_set_piece bytes = { piece->packed.data, piece->packed.len, piece->records,
-		piece->payload_bytes, NULL };
-	if (rc == 0)
-		rc = td_set_append(&run->p->set, piece->shard, &bytes, e);
-	return rc == 0 && piece->last ? td_set_end(&run->p->set, piece->shard, &piece->facts, e) : rc;
-}
 
 /* "[[CLASS,RECORDS],...]"; NULL without memory. */
 static char *counts_text(const struct run *run)
@@ -284,26 +176,16 @@ static int shard_facts(struct run *run, struct td_set_facts *ret, struct tundish
 
 static int end_shard(struct run *run, struct tundish_error *e)
 {
+	struct td_pack *p = run->p;
 	struct td_set_facts facts;
 	int rc = shard_facts(run, &facts, e);
 	if (rc < 0)
 		return rc;
-	if (!run->compressed) {
-		rc = td_set_end(&run->p->set, run->writing, &facts, e);
-	} else {
-		/* without an open piece there was none yet, or the last one was just full */
-		rc = need_open(run, !run->begun, e);
-		if (rc == 0) {
-			run->open->last = true;
-			run->open->facts = facts;
-			push_ready(run);
-			facts = (struct td_set_facts){ 0 };
-		}
-	}
+	rc = run->compressed ? td_pieces_end(&run->pieces, run->writing, &facts, e) :
+	    td_set_end(&p->set, run->writing, &facts, e);
 	free(facts.classes);
 	free(facts.faults);
 	run->writing++;
-	run->begun = false;
 	return rc;
 }
 
@@ -319,26 +201,17 @@ static int put_bad(struct run *run, const struct job *j, unsigned i, struct tund
 	    (const char *)j->reasons.data + j->entries[i].reason, e);
 }
 
-/* Adds a block's frames to pieces: one is full with the record that brings it to the size. */
+/* Adds a block's frames to pieces. */
 static int fill_pieces(struct run *run, const struct job *j, const uint64_t *sizes, size_t n,
     struct tundish_error *e)
 {
 	const uint8_t *frame = j->frames.data;
-	for (size_t i = 0; i < n; i++) {
-		int rc = need_open(run, !run->begun, e);
-		if (rc < 0)
-			return rc;
-		run->begun = true;
-		struct piece *piece = run->open;
-		if (!td_buf_add(&piece->frames, frame, sizes[i]))
-			return td_err_memory(e);
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		rc = td_pieces_add(&run->pieces, run->writing, frame, sizes[i], e);
 		frame += sizes[i];
-		piece->records++;
-		piece->payload_bytes += sizes[i] - TD_FRAME_EXTRA;
-		if (piece->payload_bytes >= TD_PIECE_BYTES)
-			push_ready(run);
 	}
-	return 0;
+	return rc;
 }
 
 static int put_frames(struct run *run, const struct job *j, const uint64_t *sizes, size_t n,
@@ -368,9 +241,7 @@ static int end_all(struct run *run, struct tundish_error *e)
 	int rc = 0;
 	while (rc == 0 && run->writing < run->p->plan.n_shards)
 		rc = end_shard(run, e);
-	pthread_mutex_lock(&run->lock);
-	run->all_put = true;
-	pthread_mutex_unlock(&run->lock);
+	td_pieces_close(&run->pieces);
 	return rc;
 }
 
@@ -405,12 +276,8 @@ static int put(void *ctx, void *job, struct tundish_error *e)
 	struct job *j = job;
 	if (!j->piece)
 		return put_block(run, j, e);
-	int rc = put_piece(run, j->piece, e);
-	pthread_mutex_lock(&run->lock);
-	j->piece->next = run->spare;
-	run->spare = j->piece;
+	int rc = td_pieces_put(&run->pieces, j->piece, e);
 	j->piece = NULL;
-	pthread_mutex_unlock(&run->lock);
 	return rc;
 }
 
@@ -419,7 +286,7 @@ static void free_job(void *job)
 	struct job *j = job;
 	td_buf_free(&j->frames);
 	td_buf_free(&j->reasons);
-	free_piece(j->piece);
+	td_piece_free(j->piece);
 }
 
 /* ---- all of it ---- */
@@ -469,16 +336,7 @@ static int run_loop(struct run *run, struct tundish_error *e)
 	return rc;
 }
 
-static void free_pieces(struct piece *list)
-{
-	while (list) {
-		struct piece *next = list->next;
-		free_piece(list);
-		list = next;
-	}
-}
-
-static int begin_set(struct td_pack *p, struct tundish_error *e)
+int td_pack_begin(struct td_pack *p, struct tundish_error *e)
 {
 	p->identity = td_meta_identity(p);
 	const struct td_set_options options = {
@@ -502,19 +360,23 @@ static void add_up(struct td_pack *p)
 	}
 }
 
-static int write_set(struct run *run, struct tundish_error *e)
+int td_pack_finish(struct td_pack *p, struct tundish_error *e)
 {
-	struct td_pack *p = run->p;
-	int rc = begin_set(p, e);
-	if (rc == 0)
-		rc = run_loop(run, e);
-	if (rc == 0)
-		rc = td_set_settle(&p->set, e);
+	int rc = td_set_settle(&p->set, e);
 	if (rc == 0) {
 		add_up(p);
 		rc = p->out.stream ? 0 : td_meta_write(p, e);
 	}
 	return rc ? rc : td_set_commit(&p->set, e);
+}
+
+static int write_set(struct run *run, struct tundish_error *e)
+{
+	struct td_pack *p = run->p;
+	int rc = td_pack_begin(p, e);
+	if (rc == 0)
+		rc = run_loop(run, e);
+	return rc ? rc : td_pack_finish(p, e);
 }
 
 /* Is it worth it? Pictures hardly shrink, and a compressed set cannot be read at any place. */
@@ -554,16 +416,17 @@ static int try_compression(struct td_pack *p)
 
 int td_pack_run(struct td_pack *p, struct tundish_error *e)
 {
-	struct run run = { .p = p, .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct run run = { .p = p };
 	if (p->o->dry_run)
 		return 0;
 	if (p->compression == TUNDISH_AUTO)
 		p->compression = try_compression(p);
 	run.compressed = p->compression != TUNDISH_NONE;
-	run.ready_end = &run.ready;
 	run.counts = calloc(p->classes.n + 1, sizeof *run.counts);
 	p->class_counts = calloc(p->plan.n_splits * p->classes.n + 1, sizeof *p->class_counts);
-	int rc = run.counts && p->class_counts ? write_set(&run, e) : td_err_memory(e);
+	int rc = td_pieces_init(&run.pieces, &p->set, p->plan.n_shards, p->compression, p->o->level, e);
+	if (rc == 0)
+		rc = run.counts && p->class_counts ? write_set(&run, e) : td_err_memory(e);
 	if (rc == 0 && p->o->compression > TUNDISH_NONE && !saves_enough(p->payload_bytes, p->file_bytes))
 		td_notice(&p->o->listener, "compression saves under 3 %%: --compress none can be read at any place");
 	/* a full disk or a lost mount: what is whole is kept to be resumed */
@@ -574,9 +437,7 @@ int td_pack_run(struct td_pack *p, struct tundish_error *e)
 		    whole, p->plan.n_shards);
 	if (rc < 0)
 		td_set_close(&p->set, keep);
-	free_pieces(run.ready);
-	free_pieces(run.spare);
-	free_piece(run.open);
+	td_pieces_free(&run.pieces);
 	free(run.counts);
 	return rc;
 }

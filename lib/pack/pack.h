@@ -67,6 +67,9 @@ int td_pack_check(struct td_pack *p, struct tundish_error *e);
 int td_pack_plan(struct td_pack *p, size_t n, bool stratify, struct tundish_error *e);
 /* Writes all of it, or only tells what would be with dry_run. */
 int td_pack_run(struct td_pack *p, struct tundish_error *e);
+/* The two ends of writing: the set is opened by the plan, and gets its metadata and names. */
+int td_pack_begin(struct td_pack *p, struct tundish_error *e);
+int td_pack_finish(struct td_pack *p, struct tundish_error *e);
 int td_pack_result(struct tundish_pack_result **ret, const struct td_pack *p, struct tundish_error *e);
 void td_pack_free(struct td_pack *p);
 

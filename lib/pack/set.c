@@ -72,7 +72,7 @@ void td_set_remove(const struct td_set *s, const char *fmt, const char *name)
 int td_set_begin(struct td_set *s, const struct td_set_options *options, struct tundish_error *e)
 {
 	size_t n = options->plan->n_shards;
-	*s = (struct td_set){ .o = *options, .current = n, .journal = -1 };
+	*s = (struct td_set){ .o = *options, .journal = -1 };
 	s->shards = calloc(n + 1, sizeof *s->shards);
 	if (!s->shards)
 		return td_err_memory(e);
@@ -120,39 +120,37 @@ static int open_data(struct td_set *s, size_t i, struct tundish_error *e)
 
 static int open_shard(struct td_set *s, size_t i, struct tundish_error *e)
 {
-	if (s->current == i)
+	if (s->shards[i].open)
 		return 0;
-	s->current = i;
-	s->index_text.len = s->members_text.len = 0;
-	s->since_flush = 0;
+	s->shards[i].open = true;
 	return open_data(s, i, e);
 }
 
 static int write_index(struct td_set *s, struct td_set_shard *shard, struct tundish_error *e)
 {
-	int rc = !has_index(s) ? 0 : td_outfile_write(&shard->index, s->index_text.data, s->index_text.len, e);
-	s->index_text.len = 0;
+	int rc = !has_index(s) ? 0 : td_outfile_write(&shard->index, shard->index_text.data, shard->index_text.len, e);
+	shard->index_text.len = 0;
 	return rc;
 }
 
 /* Starts writing back early, so that the sync at the end has little left to do. */
 static void flush_early(struct td_set *s, struct td_set_shard *shard, size_t bytes)
 {
-	s->since_flush += bytes;
-	if (s->o.out->stream || s->since_flush < FLUSH_BYTES)
+	shard->since_flush += bytes;
+	if (s->o.out->stream || shard->since_flush < FLUSH_BYTES)
 		return;
-	sync_file_range(shard->data.fd, (off_t)(shard->data.bytes - s->since_flush), (off_t)s->since_flush,
+	sync_file_range(shard->data.fd, (off_t)(shard->data.bytes - shard->since_flush), (off_t)shard->since_flush,
 	    SYNC_FILE_RANGE_WRITE);
-	s->since_flush = 0;
+	shard->since_flush = 0;
 }
 
-static int note_sizes(struct td_set *s, const struct td_set_shard *shard, const struct td_set_piece *piece,
+static int note_sizes(struct td_set_shard *shard, const struct td_set_piece *piece,
     struct tundish_error *e)
 {
 	uint64_t offset = shard->bytes;
 	for (size_t k = 0; k < piece->records; k++) {
 		const struct td_index_entry entry = { offset, piece->sizes[k] };
-		if (!td_index_print(&s->index_text, &entry, 1))
+		if (!td_index_print(&shard->index_text, &entry, 1))
 			return td_err_memory(e);
 		offset += piece->sizes[k];
 	}
@@ -160,11 +158,11 @@ static int note_sizes(struct td_set *s, const struct td_set_shard *shard, const 
 }
 
 /* The uncompressed frames before this one add up from payloads and records. */
-static bool note_member(struct td_set *s, const struct td_set_shard *shard)
+static bool note_member(struct td_set_shard *shard)
 {
 	uint64_t frames = shard->payload_bytes + shard->records * TD_FRAME_EXTRA;
-	return td_buf_printf(&s->members_text, "%c[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]",
-	    s->members_text.len ? ',' : '[', shard->bytes, shard->records, frames);
+	return td_buf_printf(&shard->members_text, "%c[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]",
+	    shard->members_text.len ? ',' : '[', shard->bytes, shard->records, frames);
 }
 
 int td_set_append(struct td_set *s, size_t i, const struct td_set_piece *piece, struct tundish_error *e)
@@ -172,12 +170,12 @@ int td_set_append(struct td_set *s, size_t i, const struct td_set_piece *piece, 
 	struct td_set_shard *shard = &s->shards[i];
 	int rc = open_shard(s, i, e);
 	if (rc == 0 && has_index(s))
-		rc = note_sizes(s, shard, piece, e);
-	if (rc == 0 && s->o.members && piece->records && !note_member(s, shard))
+		rc = note_sizes(shard, piece, e);
+	if (rc == 0 && s->o.members && piece->records && !note_member(shard))
 		rc = td_err_memory(e);
 	if (rc == 0)
 		rc = td_outfile_write(&shard->data, piece->data, piece->bytes, e);
-	if (rc == 0 && s->index_text.len > 1 << 20)
+	if (rc == 0 && shard->index_text.len > 1 << 20)
 		rc = write_index(s, shard, e);
 	if (rc < 0)
 		return rc;
@@ -189,12 +187,12 @@ int td_set_append(struct td_set *s, size_t i, const struct td_set_piece *piece, 
 	return 0;
 }
 
-static int keep_members(struct td_set *s, struct td_set_shard *shard, struct tundish_error *e)
+static int keep_members(struct td_set_shard *shard, struct tundish_error *e)
 {
-	if (s->members_text.len == 0)
+	if (shard->members_text.len == 0)
 		return 0;
-	if (td_buf_printf(&s->members_text, "]"))
-		shard->members = strdup((const char *)s->members_text.data);
+	if (td_buf_printf(&shard->members_text, "]"))
+		shard->members = strdup((const char *)shard->members_text.data);
 	return shard->members ? 0 : td_err_memory(e);
 }
 
@@ -209,7 +207,7 @@ int td_set_end(struct td_set *s, size_t i, struct td_set_facts *facts, struct tu
 	if (rc == 0)
 		rc = write_index(s, shard, e);
 	if (rc == 0)
-		rc = keep_members(s, shard, e);
+		rc = keep_members(shard, e);
 	if (rc == 0)
 		rc = td_outfile_sync(&shard->data, e);
 	if (rc == 0 && has_index(s))
@@ -217,7 +215,8 @@ int td_set_end(struct td_set *s, size_t i, struct td_set_facts *facts, struct tu
 	if (rc == 0 && !s->o.out->stream)
 		rc = td_journal_shard(s, i, e);
 	shard->whole = rc == 0;
-	s->current = s->o.plan->n_shards;
+	td_buf_free(&shard->index_text);
+	td_buf_free(&shard->members_text);
 	return rc;
 }
 
@@ -426,6 +425,8 @@ static void close_shards(struct td_set *s, size_t kept)
 		free(shard->classes);
 		free(shard->faults);
 		free(shard->members);
+		td_buf_free(&shard->index_text);
+		td_buf_free(&shard->members_text);
 	}
 	free(s->shards);
 }
@@ -449,7 +450,5 @@ void td_set_close(struct td_set *s, bool keep)
 	}
 	free(s->made_folder);
 	free(s->journal_path);
-	td_buf_free(&s->index_text);
-	td_buf_free(&s->members_text);
 	*s = (struct td_set){ .journal = -1 };
 }

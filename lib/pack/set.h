@@ -9,8 +9,8 @@
 #include "plan.h"
 
 /*
- * Shards are written one after another as .SHARD.part, each synced and then entered
- * with size and checksum in .NAME.journal. When all are whole, the metadata are written
+ * Shards are written as .SHARD.part, each synced and then entered with size and
+ * checksum in .NAME.journal. When all are whole, the metadata are written
  * in the same way; then nothing is left that needs room, and all get their final names,
  * tundish.json last. The journal goes with that. A folder without tundish.json holds no
  * finished set: a new run clears what the journal of a dead one names. The journal is
@@ -25,7 +25,9 @@ struct td_set_shard {
 	char *classes;	/* JSON: [[CLASS,RECORDS],...] of those it holds; NULL without classes */
 	char *faults;	/* JSON: what was bad; NULL: nothing */
 	char *members;	/* JSON: [[OFFSET,RECORD,OFFSET OF ITS FRAME],...] of gzip members; NULL */
-	bool whole;
+	bool open, whole;
+	struct td_buf index_text, members_text; /* not yet written, of one that is open */
+	uint64_t since_flush;
 };
 
 #define TD_SET_META 8
@@ -46,12 +48,9 @@ struct td_set {
 	struct td_set_options o;
 	struct td_set_shard *shards; /* as many as the plan has */
 	size_t n_resumed;	     /* these first ones are whole already */
-	size_t current;		     /* being written; n_shards when none is */
-	struct td_buf index_text, members_text; /* of the current shard */
 	int journal;		     /* descriptor, -1 without one */
 	char *journal_path;
 	char *made_folder;	     /* made by this run: it goes again when all fails */
-	uint64_t since_flush;
 	struct td_outfile meta[TD_SET_META];
 	const char *meta_names[TD_SET_META]; /* the caller's */
 	unsigned n_meta;
@@ -73,7 +72,7 @@ struct td_set_piece {
 	uint64_t records, payload_bytes;
 	const uint64_t *sizes; /* of the frames; NULL: not indexed */
 };
-/* Appends to shard i, shards in ascending order. */
+/* Appends to shard i, which is opened where it is not yet. */
 int td_set_append(struct td_set *s, size_t i, const struct td_set_piece *piece, struct tundish_error *e);
 
 struct td_set_facts {
