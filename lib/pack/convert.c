@@ -13,7 +13,9 @@
 #include "prepare.h"
 #include "record/frame.h"
 #include "record/sample.h"
+#include "source/intake.h"
 #include "source/list.h"
+#include "stream.h"
 
 /* What an Example of a picture has besides the picture and the name, about. */
 #define EXAMPLE_EXTRA 128
@@ -32,6 +34,16 @@ struct hand {
 	struct td_buf path;
 	struct td_buf pictures; /* of a clip: struct td_bytes each */
 	struct fields fields;
+	struct td_specs specs; /* of a stream's items: the features of all */
+};
+
+/* What a record says of its item besides what was read. */
+struct subject {
+	const char *name, *class; /* class: NULL where its name is not said */
+	const char *group;
+	size_t group_len;
+	bool labelled;
+	int64_t label;
 };
 
 struct convert {
@@ -45,6 +57,8 @@ struct convert {
 	struct hand *hands;
 	unsigned n_hands;
 	struct td_buf path; /* for place() */
+	struct td_list_options listing;
+	struct td_intake *intake;
 };
 
 void tundish_convert_options_init(struct tundish_pack_options *ret_options)
@@ -80,7 +94,7 @@ static int check_options(struct convert *c, struct tundish_error *e)
 static int list_items(struct convert *c, struct tundish_error *e)
 {
 	const struct tundish_pack_options *o = c->p.o;
-	const struct td_list_options options = {
+	c->listing = (struct td_list_options){
 		.sources = o->sources,
 		.n_sources = o->n_sources,
 		.labels = o->labels,
@@ -93,7 +107,7 @@ static int list_items(struct convert *c, struct tundish_error *e)
 		.memory = o->memory,
 		.listener = &o->listener,
 	};
-	int rc = td_list(&c->list, &options, &c->p.bad, e);
+	int rc = td_list(&c->list, &c->listing, &c->p.bad, e);
 	if (rc < 0)
 		return rc;
 	c->mixed = c->list.arrays.n > 0 && c->list.arrays.n < c->list.n;
@@ -314,20 +328,16 @@ static bool is_other_filename(const struct td_key_names *k, const struct td_fiel
 
 /* The features that pictures and arrays have alike. What the item is goes before extra
  * features of the same name, but for the name itself. */
-static int finish_record(struct convert *c, const struct td_item *item, struct hand *h, struct td_buf *frames,
+static int finish_record(struct convert *c, const struct subject *s, struct hand *h, struct td_buf *frames,
     struct tundish_error *e)
 {
 	struct fields *f = &h->fields;
 	const struct td_key_names *k = &c->keys;
-	const struct td_class *class = item->class >= 0 ? &c->p.classes.list[item->class] : NULL;
-	const struct td_bytes name = bytes_of(td_item_name(&c->list, item));
-	const struct td_bytes class_name = bytes_of(class ? class->name : "");
-	struct td_bytes group = { NULL, 0 };
-	const int64_t label = class ? class->label : -1;
-	group.data = td_pack_group_name(&c->list, item, &group.len);
-	add_bytes(f, group.data ? "group" : NULL, &group);
-	add_int(f, class ? k->label : NULL, &label);
-	add_bytes(f, class && !c->p.classes.numbers ? k->text : NULL, &class_name);
+	const struct td_bytes name = bytes_of(s->name), class = bytes_of(s->class ? s->class : "");
+	const struct td_bytes group = { s->group, s->group_len };
+	add_bytes(f, s->group ? "group" : NULL, &group);
+	add_int(f, s->labelled ? k->label : NULL, &s->label);
+	add_bytes(f, s->class ? k->text : NULL, &class);
 	for (size_t i = 0; i < h->loaded.extras.n; i++) {
 		const struct td_field extra = td_extra_field(&h->loaded.extras, i);
 		if (!has_field(f, extra.key) && !is_other_filename(k, &extra))
@@ -339,7 +349,7 @@ static int finish_record(struct convert *c, const struct td_item *item, struct h
 	return add_frame(frames, f, sequence, c->p.o->max_record_bytes, e);
 }
 
-static int make_picture(struct convert *c, const struct td_item *item, struct hand *h, struct td_buf *frames,
+static int make_picture(struct convert *c, const struct subject *subject, struct hand *h, struct td_buf *frames,
     struct tundish_error *e)
 {
 	const struct td_key_names *k = &c->keys;
@@ -357,11 +367,11 @@ static int make_picture(struct convert *c, const struct td_item *item, struct ha
 	add_int(f, k->height, &height);
 	add_int(f, k->width, &width);
 	add_bytes(f, p.index.len ? td_index_key : NULL, &p.index);
-	return finish_record(c, item, h, frames, e);
+	return finish_record(c, subject, h, frames, e);
 }
 
 /* Several pictures, all of the first one's size and form. */
-static int make_clip(struct convert *c, const struct td_item *item, struct hand *h, struct td_buf *frames,
+static int make_clip(struct convert *c, const struct subject *subject, struct hand *h, struct td_buf *frames,
     struct tundish_error *e)
 {
 	const struct td_key_names *k = &c->keys;
@@ -384,10 +394,10 @@ static int make_clip(struct convert *c, const struct td_item *item, struct hand 
 	add_bytes(f, k->format, &format);
 	add_int(f, k->height, &height);
 	add_int(f, k->width, &width);
-	return finish_record(c, item, h, frames, e);
+	return finish_record(c, subject, h, frames, e);
 }
 
-static int make_array(struct convert *c, const struct td_item *item, struct hand *h, struct td_buf *frames,
+static int make_array(struct convert *c, const struct subject *subject, struct hand *h, struct td_buf *frames,
     struct tundish_error *e)
 {
 	const struct td_loaded *s = &h->loaded;
@@ -401,7 +411,7 @@ static int make_array(struct convert *c, const struct td_item *item, struct hand
 	add_field(f, &(struct td_field){ .key = c->alike ? NULL : c->shape_key, .kind = TUNDISH_INT64,
 		.n = s->n_axes, .ints = shape });
 	add_bytes(f, "dtype", &dtype);
-	return finish_record(c, item, h, frames, e);
+	return finish_record(c, subject, h, frames, e);
 }
 
 static int encode_pixels(void *ctx, struct td_buf *out, const struct td_pixels *pixels, struct tundish_error *e)
@@ -420,9 +430,16 @@ static int make(void *ctx, uint32_t number, unsigned worker, struct td_buf *fram
 		rc = td_cells_extras(&c->list.columns, item->row - 1, &h->loaded.extras, e);
 	if (rc < 0)
 		return rc;
-	return h->loaded.array	  ? make_array(c, item, h, frames, e) :
-	    h->loaded.ends.len > 0 ? make_clip(c, item, h, frames, e) :
-				     make_picture(c, item, h, frames, e);
+	const struct td_class *class = item->class >= 0 ? &c->p.classes.list[item->class] : NULL;
+	struct subject s = { .name = td_item_name(&c->list, item), .labelled = class != NULL };
+	s.group = td_pack_group_name(&c->list, item, &s.group_len);
+	if (class) {
+		s.label = class->label;
+		s.class = c->p.classes.numbers ? NULL : class->name;
+	}
+	return h->loaded.array	  ? make_array(c, &s, h, frames, e) :
+	    h->loaded.ends.len > 0 ? make_clip(c, &s, h, frames, e) :
+				     make_picture(c, &s, h, frames, e);
 }
 
 static int place(void *ctx, uint32_t number, struct td_place *ret, const char **ret_name,
@@ -435,6 +452,86 @@ static int place(void *ctx, uint32_t number, struct td_place *ret, const char **
 	*ret = TD_PLACE((const char *)c->path.data);
 	*ret_name = td_item_name(&c->list, item);
 	return 0;
+}
+
+/* ---- streams ---- */
+
+static int next_sample(void *ctx, struct td_taken *s, struct tundish_error *e)
+{
+	struct convert *c = ctx;
+	return td_intake_next(c->intake, s, e);
+}
+
+static uint64_t sample_bytes(void *ctx, const struct td_taken *s)
+{
+	const struct convert *c = ctx;
+	return td_taken_bytes(s, &c->list);
+}
+
+/* What is common to the features of all items, which does not depend on their order. */
+static bool meet_extras(struct hand *h)
+{
+	struct td_specs more = { 0 };
+	if (!td_specs_of(&more, &h->loaded.extras)) {
+		td_specs_free(&more);
+		return false;
+	}
+	td_specs_meet(&h->specs, &more);
+	return true;
+}
+
+static int make_sample(void *ctx, struct td_taken *sample, unsigned worker, struct td_buf *frames,
+    struct tundish_error *e)
+{
+	struct convert *c = ctx;
+	struct hand *h = &c->hands[worker];
+	const struct subject s = {
+		.name = (const char *)sample->name.data,
+		.labelled = sample->labelled,
+		.label = sample->label,
+		.class = sample->labelled && c->p.classes.fixed ? (const char *)sample->class.data : NULL,
+	};
+	int rc = td_taken_load(&h->loaded, &h->path, sample, &c->list, &c->cut, e);
+	if (rc == 0)
+		rc = make_picture(c, &s, h, frames, e);
+	return rc == 0 && !meet_extras(h) ? td_err_memory(e) : rc;
+}
+
+static int finish_stream(void *ctx, struct tundish_error *e)
+{
+	struct convert *c = ctx;
+	for (unsigned i = 0; i < c->n_hands; i++)
+		if (c->hands[i].specs.met)
+			td_specs_meet(&c->list.specs, &c->hands[i].specs);
+	c->p.left_out = c->list.left_out;
+	c->p.left_out_what = c->list.left_out == 1 ? "other file" : "other files";
+	memcpy(c->p.left_out_kinds, c->list.left_out_kinds, sizeof c->p.left_out_kinds);
+	c->p.found = c->p.written + c->p.bad.count + c->p.left_out;
+	return fill_features(c, e);
+}
+
+static int convert_stream(struct convert *c, struct tundish_error *e)
+{
+	const struct tundish_pack_options *o = c->p.o;
+	const struct td_stream_run run = {
+		.p = &c->p,
+		.by_class = !(o->stratify && strcmp(o->stratify, "none") == 0),
+		.next = next_sample,
+		.bytes = sample_bytes,
+		.make = make_sample,
+		.finish = finish_stream,
+		.ctx = c,
+	};
+	if (c->list.arrays.n)
+		return td_err(e, TUNDISH_E_USAGE, "arrays do not go with a stream in one call");
+	if (c->list.classes.fixed) {
+		c->p.classes = c->list.classes;
+		c->list.classes = (struct td_classes){ 0 };
+	}
+	if (o->resume)
+		td_notice(&o->listener, "a stream starts anew: --resume has nothing to go on from");
+	int rc = td_intake_open(&c->intake, &c->list, c->p.classes.fixed ? &c->p.classes : NULL, &c->listing, e);
+	return rc ? rc : td_pack_stream(&run, e);
 }
 
 /* ---- all together ---- */
@@ -460,15 +557,32 @@ static void free_convert(struct convert *c)
 		td_buf_free(&c->hands[i].pictures);
 		td_loaded_free(&c->hands[i].loaded);
 		free(c->hands[i].fields.list);
+		td_specs_free(&c->hands[i].specs);
 	}
 	free(c->hands);
 	td_buf_free(&c->path);
+	td_intake_close(c->intake);
 	td_listing_free(&c->list);
 	td_key_names_free(&c->keys);
 	td_cut_free(&c->cut);
 	free(c->value_key);
 	free(c->shape_key);
 	td_pack_free(&c->p);
+}
+
+static int convert_listed(struct convert *c, struct tundish_error *e)
+{
+	const struct tundish_pack_options *o = c->p.o;
+	int rc = cut_list(c, e);
+	if (rc == 0)
+		rc = fill_items(c, e);
+	if (rc == 0)
+		rc = td_pack_groups(&c->p, &c->list, e);
+	if (rc == 0)
+		rc = fill_features(c, e);
+	if (rc == 0)
+		rc = td_pack_plan(&c->p, c->list.n, !(o->stratify && strcmp(o->stratify, "none") == 0), e);
+	return rc ? rc : td_pack_run(&c->p, e);
 }
 
 int tundish_convert(const struct tundish_pack_options *options, struct tundish_pack_result **ret_result,
@@ -483,22 +597,12 @@ int tundish_convert(const struct tundish_pack_options *options, struct tundish_p
 	int rc = check_options(&c, ret_error);
 	if (rc == 0)
 		rc = list_items(&c, ret_error);
-	if (rc == 0)
-		rc = cut_list(&c, ret_error);
 	if (o.shuffle < 0)
 		o.shuffle = !c.list.sequences;
 	if (rc == 0)
-		rc = fill_items(&c, ret_error);
-	if (rc == 0)
-		rc = td_pack_groups(&c.p, &c.list, ret_error);
-	if (rc == 0)
-		rc = fill_features(&c, ret_error);
-	if (rc == 0)
-		rc = td_pack_plan(&c.p, c.list.n, !(o.stratify && strcmp(o.stratify, "none") == 0), ret_error);
-	if (rc == 0)
 		rc = make_hands(&c, ret_error);
 	if (rc == 0)
-		rc = td_pack_run(&c.p, ret_error);
+		rc = c.list.n_streams ? convert_stream(&c, ret_error) : convert_listed(&c, ret_error);
 	if (rc == 0)
 		rc = td_pack_result(ret_result, &c.p, ret_error);
 	free_convert(&c);

@@ -249,6 +249,8 @@ static json_t *options_json(const struct td_pack *p)
 	set_option(o, "name_template", d->name_template);
 	json_object_set_new(o, "count_in_name", json_boolean(d->count_in_name));
 	json_object_set_new(o, "shuffle", json_boolean(d->shuffle));
+	if (p->window)
+		json_object_set_new(o, "window", count(p->window));
 	set_option(o, "compression", td_compression_name(p->compression));
 	if (d->level)
 		json_object_set_new(o, "level", json_integer(d->level));

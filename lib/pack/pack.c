@@ -67,6 +67,12 @@ static void note_empty_shards(const struct td_pack *p)
 	}
 }
 
+int td_pack_limit(struct td_pack *p, struct tundish_error *e)
+{
+	int rc = parse_max_bad(p, p->found, e);
+	return rc ? rc : td_bad_check(&p->bad, e);
+}
+
 int td_pack_plan(struct td_pack *p, size_t n, bool stratify, struct tundish_error *e)
 {
 	const struct tundish_pack_options *o = p->o;
@@ -84,9 +90,7 @@ int td_pack_plan(struct td_pack *p, size_t n, bool stratify, struct tundish_erro
 		.shuffle = o->shuffle,
 		.seed = o->seed,
 	};
-	int rc = parse_max_bad(p, p->found, e);
-	if (rc == 0)
-		rc = td_bad_check(&p->bad, e);
+	int rc = td_pack_limit(p, e);
 	if (rc == 0)
 		rc = td_plan_make(&p->plan, &options, e);
 	if (rc == 0 && !p->out.stream)

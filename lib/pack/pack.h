@@ -36,6 +36,7 @@ struct td_pack {
 	size_t n_groups;
 	uint64_t *item_bytes; /* what each will be, about */
 	uint64_t found, left_out;
+	uint64_t window; /* bytes in which the records of a stream were shuffled; 0: not that */
 	const char *left_out_what; /* "other files", "records" */
 	char left_out_kinds[64];
 	struct td_feature_spec *features;
@@ -65,6 +66,8 @@ struct td_pack {
 int td_pack_check(struct td_pack *p, struct tundish_error *e);
 /* The plan for n items with their classes and sizes, and the names. */
 int td_pack_plan(struct td_pack *p, size_t n, bool stratify, struct tundish_error *e);
+/* Sets the limit of bad items by how many were found, and checks it. */
+int td_pack_limit(struct td_pack *p, struct tundish_error *e);
 /* Writes all of it, or only tells what would be with dry_run. */
 int td_pack_run(struct td_pack *p, struct tundish_error *e);
 /* The two ends of writing: the set is opened by the plan, and gets its metadata and names. */

@@ -516,6 +516,22 @@ int td_plan_make(struct td_plan *ret, const struct td_plan_options *o, struct tu
 	return rc;
 }
 
+int td_plan_stream(struct td_plan *ret, const char *shards, const char *split, struct tundish_error *e)
+{
+	struct td_plan p = { 0 };
+	int rc = parse_words(&p, shards, split, e);
+	for (size_t i = 0; rc == 0 && i < p.n_splits; i++) {
+		rc = add_shards(&p, &p.splits[i], e);
+		for (size_t k = 0; rc == 0 && k < p.splits[i].n_shards; k++)
+			p.shards[p.splits[i].first_shard + k] = (struct td_plan_shard){ .split = i, .number = k };
+	}
+	if (rc < 0)
+		td_plan_free(&p);
+	else
+		*ret = p;
+	return rc;
+}
+
 void td_plan_free(struct td_plan *p)
 {
 	for (size_t i = 0; p->splits && i < p->n_splits; i++)

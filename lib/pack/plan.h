@@ -65,6 +65,8 @@ struct td_plan {
 int td_plan_make(struct td_plan *ret, const struct td_plan_options *options, struct tundish_error *e);
 void td_plan_free(struct td_plan *plan);
 
+/* The splits and shards of items that are not known yet: there is no order. USAGE. */
+int td_plan_stream(struct td_plan *ret, const char *shards, const char *split, struct tundish_error *e);
 /* Checks the words alone, before there are items to plan: split and shards. */
 int td_plan_check(const char *shards, const char *split, struct tundish_error *e);
 

@@ -127,6 +127,8 @@ static bool summarize(struct td_buf *out, const struct td_pack *p)
 	if (ok && p->left_out)
 		ok = td_buf_printf(out, ", %" PRIu64 " %s left out%s%s%s", p->left_out, p->left_out_what,
 		    p->left_out_kinds[0] ? " (" : "", p->left_out_kinds, p->left_out_kinds[0] ? ")" : "");
+	if (ok && p->window)
+		ok = td_buf_printf(out, "; shuffled in a window of %" PRIu64 " bytes", p->window);
 	return ok && td_buf_printf(out, "\n\n") && splits_table(out, p) && classes_table(out, p);
 }
 

@@ -25,6 +25,9 @@
 struct reader {
 	struct archive *a;
 	int fd;
+	const struct td_archive_feed *feed; /* of a pipe */
+	struct tundish_error fed; /* its error */
+	int fed_rc;
 	enum td_archive_how how;
 	uint64_t size, at; /* of the file; the next byte to read */
 	size_t chunk;
@@ -59,6 +62,17 @@ static void leave(locale_t old)
 
 /* ---- bytes for libarchive ---- */
 
+static ssize_t read_feed(struct archive *a, struct reader *r, const void **ret)
+{
+	ssize_t n = r->feed->read(r->feed->ctx, r->block.data, MOST_READ, &r->fed);
+	*ret = r->block.data;
+	if (n >= 0)
+		return n;
+	r->fed_rc = (int)n;
+	archive_set_error(a, ECANCELED, "%s", r->fed.text);
+	return -1;
+}
+
 static ssize_t read_block(struct archive *a, void *ctx, const void **ret)
 {
 	struct reader *r = ctx;
@@ -67,9 +81,10 @@ static ssize_t read_block(struct archive *a, void *ctx, const void **ret)
 		archive_set_error(a, ENOMEM, "out of memory");
 		return -1;
 	}
+	if (r->feed)
+		return read_feed(a, r, ret);
 	do
-		n = r->how == TD_ARCHIVE_PIPE ? read(r->fd, r->block.data, MOST_READ) :
-		    pread(r->fd, r->block.data, r->chunk, (off_t)r->at);
+		n = pread(r->fd, r->block.data, r->chunk, (off_t)r->at);
 	while (n < 0 && errno == EINTR);
 	if (n < 0) {
 		archive_set_error(a, errno, "%s", strerror(errno));
@@ -85,7 +100,7 @@ static int64_t skip_bytes(struct archive *a, void *ctx, int64_t n)
 {
 	(void)a;
 	struct reader *r = ctx;
-	if (r->how == TD_ARCHIVE_PIPE || n <= 0 || r->at >= r->size)
+	if (n <= 0 || r->at >= r->size)
 		return 0;
 	n = (int64_t)TD_MIN((uint64_t)n, r->size - r->at);
 	r->at += (uint64_t)n;
@@ -139,6 +154,8 @@ static int fail(const struct reader *r, struct tundish_error *e)
 		return td_err(e, TUNDISH_E_CORRUPT, "damaged archive");
 	if (number == ENOMEM)
 		return td_err_memory(e);
+	if (r->fed_rc < 0)
+		return td_err(e, r->fed_rc, "%s", r->fed.text);
 	if (number == EIO || number == EISDIR || number == EBADF)
 		return td_err(e, TUNDISH_E_IO, "%s", text);
 	if (method_name(text))
@@ -162,7 +179,8 @@ static void close_reader(void *archive)
 	free(r);
 }
 
-/* Only what libarchive does itself: it would start other programs for the rest. */
+/* Only what libarchive does itself: it would start other programs for the rest. What is
+ * gzip was unpacked before. */
 static void choose(struct reader *r)
 {
 	struct archive *a = r->a;
@@ -174,7 +192,6 @@ static void choose(struct reader *r)
 		archive_read_support_format_zip_streamable(a);
 	if (r->how != TD_ARCHIVE_PIPE)
 		return;
-	archive_read_support_filter_gzip(a);
 	archive_read_support_filter_bzip2(a);
 	archive_read_support_filter_compress(a);
 	archive_read_support_filter_lz4(a);
@@ -190,25 +207,27 @@ static int start(struct reader *r, struct tundish_error *e)
 	r->a = archive_read_new();
 	if (!r->a)
 		return td_err_memory(e);
-	if (r->how != TD_ARCHIVE_PIPE && fstat(r->fd, &st) == 0)
+	if (!r->feed && fstat(r->fd, &st) == 0)
 		r->size = (uint64_t)st.st_size;
 	choose(r);
 	archive_read_set_read_callback(r->a, read_block);
 	archive_read_set_callback_data(r->a, r);
-	if (r->how != TD_ARCHIVE_PIPE) {
+	if (!r->feed) {
 		archive_read_set_skip_callback(r->a, skip_bytes);
 		archive_read_set_seek_callback(r->a, seek_to);
 	}
 	return archive_read_open1(r->a) == ARCHIVE_OK ? 0 : fail(r, e);
 }
 
-static int open_reader(void **ret, int fd, uint64_t at, enum td_archive_how how, struct tundish_error *e)
+static int open_reader(void **ret, int fd, uint64_t at, enum td_archive_how how,
+    const struct td_archive_feed *feed, struct tundish_error *e)
 {
 	struct reader *r = calloc(1, sizeof *r);
 	if (!r)
 		return td_err_memory(e);
 	r->fd = fd;
 	r->how = how;
+	r->feed = feed;
 	r->at = at;
 	r->chunk = how == TD_ARCHIVE_MEMBER ? 8 * LEAST_READ : LEAST_READ;
 	locale_t old = enter();
@@ -381,44 +400,24 @@ static bool ended(const void *archive)
 	return ((const struct reader *)archive)->marked;
 }
 
-static uint64_t position(const void *archive)
-{
-	return (uint64_t)archive_filter_bytes(((const struct reader *)archive)->a, -1);
-}
-
 /* ---- kinds ---- */
-
-static bool opens(int fd, enum td_archive_how how, struct reader *r)
-{
-	struct archive_entry *entry;
-	*r = (struct reader){ .fd = fd, .how = how, .chunk = 8 * LEAST_READ };
-	if (start(r, NULL) < 0)
-		return false;
-	int status = archive_read_next_header(r->a, &entry);
-	return status == ARCHIVE_OK || status == ARCHIVE_WARN ||
-	    (status == ARCHIVE_EOF && archive_format(r->a) != 0);
-}
 
 static enum td_archive_kind kind(int fd)
 {
-	static const enum td_archive_how ways[] = { TD_ARCHIVE_LIST, TD_ARCHIVE_PIPE };
-	enum td_archive_kind found = TD_ARCHIVE_NONE;
+	struct reader r = { .fd = fd, .how = TD_ARCHIVE_LIST, .chunk = LEAST_READ };
+	struct archive_entry *entry;
+	int format = 0;
 	locale_t old = enter();
-	for (unsigned i = 0; found == TD_ARCHIVE_NONE && i < 2; i++) {
-		struct reader r;
-		bool tar = false, zip = false;
-		if (lseek(fd, 0, SEEK_SET) == 0 && opens(fd, ways[i], &r)) {
-			int format = archive_format(r.a) & ARCHIVE_FORMAT_BASE_MASK;
-			tar = format == ARCHIVE_FORMAT_TAR;
-			zip = format == ARCHIVE_FORMAT_ZIP && ways[i] == TD_ARCHIVE_LIST;
-		}
-		if (tar || zip)
-			found = zip ? TD_ARCHIVE_ZIP : ways[i] == TD_ARCHIVE_LIST ? TD_ARCHIVE_TAR : TD_ARCHIVE_STREAM;
-		archive_read_free(r.a);
-		td_buf_free(&r.block);
+	if (start(&r, NULL) == 0) {
+		int status = archive_read_next_header(r.a, &entry);
+		if (status == ARCHIVE_OK || status == ARCHIVE_WARN || status == ARCHIVE_EOF)
+			format = archive_format(r.a) & ARCHIVE_FORMAT_BASE_MASK;
 	}
+	archive_read_free(r.a);
 	leave(old);
-	return found;
+	td_buf_free(&r.block);
+	return format == ARCHIVE_FORMAT_TAR ? TD_ARCHIVE_TAR : format == ARCHIVE_FORMAT_ZIP ? TD_ARCHIVE_ZIP :
+	    TD_ARCHIVE_NONE;
 }
 
 static const struct td_archiver archiver = {
@@ -427,7 +426,6 @@ static const struct td_archiver archiver = {
 	.next = next_entry,
 	.read = read_entry,
 	.ended = ended,
-	.position = position,
 	.close = close_reader,
 };
 

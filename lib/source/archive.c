@@ -15,6 +15,7 @@
 #include "base/module.h"
 #include "base/path.h"
 #include "group.h"
+#include "inlet.h"
 #include "member.h"
 #include "record/foreign.h"
 
@@ -42,10 +43,8 @@ static bool has_suffix(const char *path, const char *const *suffixes)
 	return false;
 }
 
-/* Plainly an archive, or what may hold one: 2, 1, 0. */
-static int looks_like_one(const char *path, const uint8_t *head, size_t len)
+static bool looks_packed(const uint8_t *head, size_t len)
 {
-	static const char *const suffixes[] = { ".tar", ".zip", ".tgz", ".zipx", NULL };
 	static const struct {
 		const char *mark;
 		size_t len;
@@ -53,26 +52,64 @@ static int looks_like_one(const char *path, const uint8_t *head, size_t len)
 		{ "\x1f\x8b", 2 }, { "\x1f\x9d", 2 }, { "BZh", 3 }, { "\xfd" "7zXZ", 5 }, { "LZIP", 4 },
 		{ "\x28\xb5\x2f\xfd", 4 }, { "\x04\x22\x4d\x18", 4 }, { "\x5d\0\0", 3 },
 	};
-	const char *foreign = td_foreign(head, len);
-	if (has_suffix(path, suffixes) || (foreign && (strstr(foreign, "tar ") || strstr(foreign, "zip"))))
-		return 2;
 	for (unsigned i = 0; i < TD_COUNT(packed); i++)
 		if (len > packed[i].len && memcmp(head, packed[i].mark, packed[i].len) == 0)
-			return 1;
-	/* an old tar has no mark but its checksum */
+			return true;
+	return false;
+}
+
+/* A tar or zip, by mark or name. */
+static bool looks_like_one(const char *path, const uint8_t *head, size_t len)
+{
+	static const char *const suffixes[] = { ".tar", ".zip", ".zipx", NULL };
+	const char *foreign = td_foreign(head, len);
+	return has_suffix(path, suffixes) || (foreign && (strstr(foreign, "tar ") || strstr(foreign, "ZIP")));
+}
+
+/* An old tar has no mark but its checksum: octal digits and a NUL. */
+static bool looks_old(const uint8_t *head, size_t len)
+{
 	return len >= 512 && head[0] && head[148 + 6] == 0;
 }
 
-int td_archive_kind(enum td_archive_kind *ret, const char *path, struct tundish_error *e)
+/* Whether what a file unpacks to begins with a member. */
+static bool is_packed(const struct td_archiver *a, const char *path, const struct tundish_listener *l)
+{
+	struct td_inlet *in;
+	struct td_entry entry;
+	void *archive;
+	bool found = false;
+	if (td_inlet_open(&in, path, l, NULL) < 0)
+		return false;
+	const struct td_archive_feed feed = { td_inlet_read, in };
+	if (a->open(&archive, -1, 0, TD_ARCHIVE_PIPE, &feed, NULL) == 0) {
+		found = a->next(archive, &entry, NULL) == 1;
+		a->close(archive);
+	}
+	td_inlet_close(in);
+	return found;
+}
+
+static enum td_archive_kind ask(const struct td_archiver *a, const char *path, int fd, bool packed,
+    const struct tundish_listener *l)
+{
+	enum td_archive_kind kind = packed ? TD_ARCHIVE_NONE : a->kind(fd);
+	return packed && is_packed(a, path, l) ? TD_ARCHIVE_STREAM : kind;
+}
+
+int td_archive_kind(enum td_archive_kind *ret, const char *path, const struct tundish_listener *l,
+    struct tundish_error *e)
 {
 	uint8_t head[TD_HEAD_BYTES];
 	int fd = td_open_file(path, NULL, NULL);
 	int64_t n = fd < 0 ? -1 : td_read_at(fd, head, sizeof head, 0, NULL);
-	int looks = n <= 0 || td_format_probe(path, head, (size_t)n) >= 0 ? 0 : looks_like_one(path, head, (size_t)n);
-	const struct td_archiver *a = looks ? td_archiver(looks == 2 ? e : NULL) : NULL;
-	int rc = looks == 2 && !a ? TUNDISH_E_MODULE : 0;
+	bool known = n <= 0 || td_format_probe(path, head, (size_t)n) >= 0;
+	bool packed = !known && looks_packed(head, (size_t)n), plain = !known && !packed &&
+	    looks_like_one(path, head, (size_t)n), old = !known && !packed && !plain && looks_old(head, (size_t)n);
+	const struct td_archiver *a = plain || packed || old ? td_archiver(plain ? e : NULL) : NULL;
+	int rc = plain && !a ? TUNDISH_E_MODULE : 0;
 	if (rc == 0)
-		*ret = a ? a->kind(fd) : TD_ARCHIVE_NONE;
+		*ret = a ? ask(a, path, fd, packed, l) : TD_ARCHIVE_NONE;
 	if (fd >= 0)
 		close(fd);
 	return rc;
@@ -87,8 +124,7 @@ void td_member_tidy(char *name)
 	td_path_tidy(name);
 }
 
-/* One of the folders in it, or itself, is what folders of pictures have lying about. */
-static bool in_litter(const char *name)
+bool td_member_litter(const char *name)
 {
 	for (const char *part = name; part; part = strchr(part, '/') ? strchr(part, '/') + 1 : NULL) {
 		char word[16];
@@ -108,7 +144,7 @@ static bool in_litter(const char *name)
 struct waiting {
 	size_t name; /* where in `names` */
 	size_t extension;
-	struct td_member m;
+	struct td_archived m;
 	const char *locked;
 	int format;
 };
@@ -156,7 +192,7 @@ static void leave_out(struct walk *k, const char *name)
 	td_listing_leave_out(k->w->l, name);
 }
 
-static bool add_member(struct td_listing *l, const struct td_member *m)
+static bool add_member(struct td_listing *l, const struct td_archived *m)
 {
 	if (!td_grow(&l->members, &l->members_cap, l->n_members, sizeof *l->members))
 		return false;
@@ -208,7 +244,7 @@ static enum td_role role_of(const struct walk *k, const struct waiting *m, const
 static int add_item(struct walk *k, const struct waiting *m)
 {
 	const struct td_archive_walk *w = k->w;
-	struct td_member member = m->m;
+	struct td_archived member = m->m;
 	if (m->locked)
 		return bad_member(k, TUNDISH_E_UNSUPPORTED, waiting_name(k, m), m->m.at, m->locked);
 	member.role = TD_ROLE_ITEM;
@@ -292,7 +328,7 @@ static bool same_key(const struct walk *k, const char *name)
 {
 	const char *first = k->n_group ? waiting_name(k, k->group) : "";
 	size_t n = td_group_key(name);
-	return k->n_group > 0 && td_group_key(first) == n && memcmp(first, name, n) == 0;
+	return k->n_group > 0 && k->n_group < TD_GROUP_MOST && td_group_key(first) == n && memcmp(first, name, n) == 0;
 }
 
 static int add_waiting(struct walk *k, const char *name, const struct td_entry *entry)
@@ -351,10 +387,10 @@ static int visit(struct walk *k, const struct td_entry *entry)
 	char *name = (char *)k->scratch.data;
 	td_member_tidy(name);
 	if (entry->what == TD_ENTRY_OTHER)
-		return in_litter(name) ? 0 : note_folder(k, name);
+		return td_member_litter(name) ? 0 : note_folder(k, name);
 	if (!*name)
 		return bad_member(k, TUNDISH_E_CORRUPT, "", entry->at, "a member without a name");
-	if (in_litter(name))
+	if (td_member_litter(name))
 		return 0;
 	k->w->l->looked_at++;
 	if (entry->what == TD_ENTRY_LINK)
@@ -494,7 +530,7 @@ int td_archive_list(const struct td_archive_walk *w, const char *path, enum td_a
 		td_err_prefix(e, "%s", TD_ESC(path));
 		return k.fd;
 	}
-	int rc = k.a->open(&archive, k.fd, 0, TD_ARCHIVE_LIST, e);
+	int rc = k.a->open(&archive, k.fd, 0, TD_ARCHIVE_LIST, NULL, e);
 	if (rc < 0)
 		td_err_prefix(e, "%s", TD_ESC(path));
 	if (rc == 0)

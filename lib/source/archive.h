@@ -15,7 +15,8 @@
 
 /* What the file is, by its content: NONE also for what opens as another format. MODULE
  * when it is plainly an archive and the module is missing. */
-int td_archive_kind(enum td_archive_kind *ret, const char *path, struct tundish_error *e);
+int td_archive_kind(enum td_archive_kind *ret, const char *path, const struct tundish_listener *l,
+    struct tundish_error *e);
 /* The module's functions; NULL without it. */
 const struct td_archiver *td_archiver(struct tundish_error *e);
 
@@ -34,6 +35,8 @@ int td_archive_list(const struct td_archive_walk *w, const char *path, enum td_a
 
 /* A member's name as an item's: without "./" and a slash in front. In place. */
 void td_member_tidy(char *name);
+/* One of the folders in it, or itself, is what folders of pictures have lying about. */
+bool td_member_litter(const char *name);
 
 /* Reads an item that is a member and its companions, like td_format_load(). */
 int td_member_load(struct td_loaded *out, const struct td_listing *l, const struct td_item *item,

@@ -2,6 +2,7 @@
  * What the module that reads archives does; it is the only one that knows libarchive. */
 #pragma once
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/buf.h"
 #include "tundish.h"
@@ -10,7 +11,7 @@ enum td_archive_kind {
 	TD_ARCHIVE_NONE,
 	TD_ARCHIVE_TAR, /* plain: its members lie in the file as they are */
 	TD_ARCHIVE_ZIP,
-	TD_ARCHIVE_STREAM, /* a tar that is compressed: read from its start only */
+	TD_ARCHIVE_STREAM, /* one that is packed as a whole: read from its start only */
 };
 
 enum td_entry_what {
@@ -39,11 +40,18 @@ enum td_archive_how {
 	TD_ARCHIVE_PIPE,   /* from its start to its end, never seeking */
 };
 
+/* Where the bytes of a pipe come from: up to `bytes` more, 0 at the end, or an error. */
+struct td_archive_feed {
+	ssize_t (*read)(void *ctx, void *out, size_t bytes, struct tundish_error *e);
+	void *ctx;
+};
+
 struct td_archiver {
-	/* What a file is, by its content. A pipe cannot be asked. Errors are none. */
+	/* TAR, ZIP or NONE, by the file's content. Errors are none. */
 	enum td_archive_kind (*kind)(int fd);
-	/* Reads from `at` on; the descriptor stays the caller's. */
-	int (*open)(void **ret, int fd, uint64_t at, enum td_archive_how how, struct tundish_error *e);
+	/* Reads the file from `at` on, or the feed from its start; both stay the caller's. */
+	int (*open)(void **ret, int fd, uint64_t at, enum td_archive_how how, const struct td_archive_feed *feed,
+	    struct tundish_error *e);
 	/* The next member: 1, or 0 at the end. Errors, as all here, are reasons without the
 	 * path: CORRUPT, TRUNCATED, IO, UNSUPPORTED, MEMORY; nothing follows them. */
 	int (*next)(void *archive, struct td_entry *ret, struct tundish_error *e);
@@ -52,7 +60,5 @@ struct td_archiver {
 	int (*read)(void *archive, struct td_buf *out, uint64_t max_bytes, bool part, struct tundish_error *e);
 	/* Whether a tar had its end mark; else it may have been cut between two members. */
 	bool (*ended)(const void *archive);
-	/* Bytes read of what is compressed, and where in the archive that is open. */
-	uint64_t (*position)(const void *archive);
 	void (*close)(void *archive);
 };

@@ -3,7 +3,6 @@
 #include "assign.h"
 
 #include <inttypes.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -209,19 +208,29 @@ static int find_regex_classes(struct td_listing *l, const regex_t *re, const str
 	return 0;
 }
 
+int td_regex_compile(regex_t *ret, const char *pattern, struct tundish_error *e)
+{
+	int error = regcomp(ret, pattern, REG_EXTENDED);
+	if (error) {
+		char why[128];
+		regerror(error, ret, why, sizeof why);
+		return td_err(e, TUNDISH_E_USAGE, "labels: regex \"%s\": %s", TD_ESC(pattern), why);
+	}
+	if (ret->re_nsub)
+		return 0;
+	regfree(ret);
+	return td_err(e, TUNDISH_E_USAGE, "labels: regex \"%s\" has no group", TD_ESC(pattern));
+}
+
 int td_assign_regex(struct td_listing *l, const char *pattern, const struct td_list_options *o,
     struct td_bad *bad, struct tundish_error *e)
 {
 	regex_t re;
 	size_t with = 0;
-	int error = regcomp(&re, pattern, REG_EXTENDED);
-	if (error) {
-		char why[128];
-		regerror(error, &re, why, sizeof why);
-		return td_err(e, TUNDISH_E_USAGE, "labels: regex \"%s\": %s", TD_ESC(pattern), why);
-	}
-	int rc = re.re_nsub ? find_regex_classes(l, &re, o, &with, e) :
-	    td_err(e, TUNDISH_E_USAGE, "labels: regex \"%s\" has no group", TD_ESC(pattern));
+	int rc = td_regex_compile(&re, pattern, e);
+	if (rc < 0)
+		return rc;
+	rc = find_regex_classes(l, &re, o, &with, e);
 	regfree(&re);
 	if (rc == 0 && with == 0)
 		rc = td_err(e, TUNDISH_E_USAGE, "labels: regex \"%s\" matches no path, not \"%s\"",

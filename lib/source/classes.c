@@ -135,17 +135,22 @@ bool td_parse_int64(const char *text, int64_t *ret)
 	return true;
 }
 
-int32_t td_classes_label(struct td_classes *c, const char *name, size_t len, int64_t offset)
+int32_t td_classes_known(const struct td_classes *c, const char *name, size_t len, int64_t offset)
 {
-	int32_t found = td_classes_add(c, name, len);
+	int32_t found = td_classes_find(c, name, len);
 	char text[32];
 	int64_t number;
-	if (found != -1 || len >= sizeof text)
+	if (found >= 0 || len >= sizeof text)
 		return found;
 	memcpy(text, name, len);
 	text[len] = 0;
 	bool good = td_parse_int64(text, &number) && !td_add_overflow(number, -offset, &number);
 	return good && number >= 0 && (uint64_t)number < c->n ? (int32_t)number : -1;
+}
+
+int32_t td_classes_label(struct td_classes *c, const char *name, size_t len, int64_t offset)
+{
+	return c->fixed ? td_classes_known(c, name, len, offset) : td_classes_add(c, name, len);
 }
 
 /* For sorting: the class with its old index. */

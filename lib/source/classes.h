@@ -33,8 +33,10 @@ int32_t td_classes_find(const struct td_classes *c, const char *name, size_t len
 /* The index of a name, which is added where it is new; for a fixed list -1 then.
  * -2 without memory. */
 int32_t td_classes_add(struct td_classes *c, const char *name, size_t len);
-/* The same for a label that may be the number that records are to hold: with a fixed list
- * then the class which gets it. */
+/* Of a fixed list: the class of that name, or the one whose label with the offset is that
+ * number; or -1. */
+int32_t td_classes_known(const struct td_classes *c, const char *name, size_t len, int64_t offset);
+/* td_classes_add(), with a fixed list td_classes_known(). */
 int32_t td_classes_label(struct td_classes *c, const char *name, size_t len, int64_t offset);
 /* Drops classes without items and puts the rest in order (names bytewise, numbers by
  * value), unless the list is fixed; sets the labels, `offset` added to indexes. map[old]

@@ -4,6 +4,9 @@
 #include "extra.h"
 #include "tundish.h"
 
+/* More members than these are no group. */
+#define TD_GROUP_MOST 64
+
 enum td_role {
 	TD_ROLE_NONE,  /* nothing that a record keeps */
 	TD_ROLE_ITEM,  /* the picture itself; also what is no group */

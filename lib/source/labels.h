@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Where labels come from: the --labels option, and tables of them. */
 #pragma once
+#include <regex.h>
+
 #include "base/buf.h"
 #include "base/talk.h"
 #include "cells.h"
@@ -27,6 +29,9 @@ struct td_labels {
  * table that has none. USAGE. */
 int td_labels_parse(struct td_labels *ret, const char *spec, struct tundish_error *e);
 void td_labels_free(struct td_labels *labels);
+
+/* Of a regex: as it is matched, with a group at least. USAGE. */
+int td_regex_compile(regex_t *ret, const char *pattern, struct tundish_error *e);
 
 /* A row of a table. */
 struct td_csv_row {

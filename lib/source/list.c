@@ -277,12 +277,25 @@ static int add_source_file(struct lister *w, const char *source, const char *spe
 	return ok ? 0 : td_err_memory(e);
 }
 
+static int add_stream(struct lister *w, const char *source, struct tundish_error *e)
+{
+	struct td_listing *l = w->l;
+	if (!td_grow(&l->streams, &l->streams_cap, l->n_streams, sizeof *l->streams))
+		return td_err_memory(e);
+	struct td_stream_source *new = &l->streams[l->n_streams++];
+	new->path = strdup(source);
+	new->prefix = w->o->n_sources == 1 ? strdup("") : td_path_join(td_path_base(source), "");
+	return new->path && new->prefix ? 0 : td_err_memory(e);
+}
+
 static int walk_file(struct lister *w, const char *source, const struct stat *st, struct tundish_error *e)
 {
 	enum td_archive_kind kind;
-	int rc = td_archive_kind(&kind, source, e);
+	int rc = td_archive_kind(&kind, source, w->o->listener, e);
 	if (rc < 0)
 		return rc;
+	if (kind == TD_ARCHIVE_STREAM)
+		return add_stream(w, source, e);
 	return kind == TD_ARCHIVE_TAR || kind == TD_ARCHIVE_ZIP ? walk_archive(w, source, kind, st, e) :
 	    add_source_file(w, source, NULL, st, e);
 }
@@ -293,10 +306,10 @@ static int look_at_source(const char *source, struct tundish_error *e)
 	char *path;
 	const char *spec;
 	if (strcmp(source, "-") == 0)
-		return td_err(e, TUNDISH_E_USAGE, "standard input is no source of pictures");
+		return 0;
 	if (stat(source, &st) == 0)
-		return S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) ? 0 :
-		    td_err(e, TUNDISH_E_USAGE, "%s: neither a file nor a folder", TD_ESC(source));
+		return S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || S_ISFIFO(st.st_mode) ? 0 :
+		    td_err(e, TUNDISH_E_USAGE, "%s: neither a file, a folder nor a pipe", TD_ESC(source));
 	int rc = td_err_errno(e, errno, "%s", TD_ESC(source));
 	if (!td_source_spec(source, &path, &spec))
 		return rc;
@@ -319,6 +332,10 @@ static int walk_source(struct lister *w, const char *source, struct tundish_erro
 	struct stat st;
 	char *path = NULL;
 	const char *spec = NULL;
+	if (strcmp(source, "-") == 0)
+		return add_stream(w, source, e);
+	if (stat(source, &st) == 0 && S_ISFIFO(st.st_mode))
+		return add_stream(w, source, e);
 	if (stat(source, &st) == 0)
 		return S_ISDIR(st.st_mode) ? walk_folder(w, source, e) : walk_file(w, source, &st, e);
 	if (!td_source_spec(source, &path, &spec) || stat(path, &st) != 0) {
@@ -494,15 +511,15 @@ static int divide_and_assign(struct lister *w, const struct td_csv *csv, struct 
 {
 	enum td_labels_from from = w->labels.from;
 	int rc = 0;
-	if (from == TD_LABELS_CSV)
+	if (from == TD_LABELS_CSV && !w->l->n_streams)
 		rc = td_assign_table(w->l, w->labels.file, csv, w->o, w->bad, e);
-	else if (from == TD_LABELS_JSON)
+	else if (from == TD_LABELS_JSON && !w->l->n_streams)
 		rc = td_assign_sidecars(w->l, &w->labels, w->o, w->bad, e);
 	if (rc == 0)
 		rc = td_listing_divide(w->l, w->o, from == TD_LABELS_FOLDER, w->bad, e);
 	if (rc == 0)
 		rc = settle_columns(w, e);
-	if (rc < 0 || w->l->n == 0)
+	if (rc < 0 || w->l->n == 0 || w->l->n_streams)
 		return rc;
 	if (from == TD_LABELS_REGEX)
 		return td_assign_regex(w->l, w->labels.pattern, w->o, w->bad, e);
@@ -529,13 +546,13 @@ int td_list(struct td_listing *ret, const struct td_list_options *options, struc
 		rc = walk_sources(&w, e);
 	if (rc == 0)
 		rc = probe_unknown(&w, e);
-	if (rc == 0 && l.n == 0 && bad->count == 0 && csv.n == 0)
+	if (rc == 0 && l.n == 0 && l.n_streams == 0 && bad->count == 0 && csv.n == 0)
 		rc = nothing(&w, e);
 	if (rc == 0)
 		rc = divide_and_assign(&w, &csv, e);
 	if (rc == 0)
 		meet_groups(&l);
-	if (rc == 0 && l.n == 0)
+	if (rc == 0 && l.n == 0 && l.n_streams == 0)
 		rc = bad->count ? td_err(e, TUNDISH_E_EMPTY, "no good item (%" PRIu64 " bad)", bad->count) :
 		    nothing(&w, e);
 	l.found = l.n + bad->count + l.left_out + l.parts_left_out;
@@ -569,5 +586,10 @@ void td_listing_free(struct td_listing *l)
 	td_specs_free(&l->group_specs);
 	free(l->members);
 	td_cells_free(&l->columns);
+	for (size_t i = 0; i < l->n_streams; i++) {
+		free(l->streams[i].path);
+		free(l->streams[i].prefix);
+	}
+	free(l->streams);
 	*l = (struct td_listing){ 0 };
 }

@@ -39,7 +39,7 @@ enum {
 
 /* Where in its archive, which is the root's folder, a member lies. What stands behind the
  * item's own belongs to it as long as `more` is said. */
-struct td_member {
+struct td_archived {
 	uint64_t at;	/* of its bytes where they lie there as they are, else of its header */
 	uint64_t bytes;
 	uint64_t name;	/* of a companion: what stands behind the key, in the listing's names */
@@ -52,6 +52,12 @@ struct td_root {
 	size_t skip;  /* bytes of a name before what stands below the source */
 	char *spec;   /* what the user wrote behind the file's name and a colon; or NULL */
 	struct td_buf index; /* of the one file that it is of; mostly empty */
+};
+
+/* A source that is read once, in convert after all that is listed. */
+struct td_stream_source {
+	char *path;   /* "-": standard input */
+	char *prefix; /* before each name */
 };
 
 /* Arrays among the items: the shape that all have, if they have one. */
@@ -70,7 +76,9 @@ struct td_listing {
 	struct td_buf names;
 	struct td_root *roots;
 	size_t n_roots, roots_cap;
-	struct td_member *members;
+	struct td_stream_source *streams;
+	size_t n_streams, streams_cap;
+	struct td_archived *members;
 	size_t n_members, members_cap;
 	struct td_arrays arrays;
 	uint64_t work_bytes;	/* that reading an item takes at most, about */
@@ -101,7 +109,8 @@ struct td_list_options {
 	const struct tundish_listener *listener;
 };
 
-/* Lists all items. Hidden names, Thumbs.db, desktop.ini and __MACOSX are passed over
+/* Lists all items; of a stream only that it is there, and then no classes are given to any
+ * item but by its file. Hidden names, Thumbs.db, desktop.ini and __MACOSX are passed over
  * without a word; pipes, sockets and link loops by name, never opened. Bad ones (a row
  * without its file, a picture outside the class folders, a broken link) go to `bad`.
  * Errors: NOT_FOUND for a source (before anything else), EMPTY, USAGE, IO, MEMORY,

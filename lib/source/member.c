@@ -16,7 +16,7 @@
 #include "picture.h"
 
 /* Where it is packed, or holes are left out: through the module. */
-static int unpack(struct td_buf *out, int fd, const struct td_member *m, uint64_t max_bytes, bool part,
+static int unpack(struct td_buf *out, int fd, const struct td_archived *m, uint64_t max_bytes, bool part,
     struct tundish_error *e)
 {
 	const struct td_archiver *a = td_archiver(e);
@@ -24,7 +24,7 @@ static int unpack(struct td_buf *out, int fd, const struct td_member *m, uint64_
 	struct td_entry entry;
 	if (!a)
 		return TUNDISH_E_MODULE;
-	int rc = a->open(&archive, fd, m->at, TD_ARCHIVE_MEMBER, e);
+	int rc = a->open(&archive, fd, m->at, TD_ARCHIVE_MEMBER, NULL, e);
 	if (rc < 0)
 		return rc;
 	rc = a->next(archive, &entry, e);
@@ -36,7 +36,7 @@ static int unpack(struct td_buf *out, int fd, const struct td_member *m, uint64_
 	return rc;
 }
 
-int td_member_read(struct td_buf *out, int fd, const struct td_member *m, uint64_t max_bytes,
+int td_member_read(struct td_buf *out, int fd, const struct td_archived *m, uint64_t max_bytes,
     struct tundish_error *e)
 {
 	out->len = 0;
@@ -62,7 +62,7 @@ static int open_archive(const struct td_listing *l, const struct td_item *item, 
 
 int64_t td_member_head(void *out, size_t bytes, const struct td_listing *l, const struct td_item *item)
 {
-	const struct td_member *m = &l->members[item->member - 1];
+	const struct td_archived *m = &l->members[item->member - 1];
 	struct td_buf some = { 0 };
 	int fd = open_archive(l, item, NULL);
 	int64_t n = fd;
@@ -89,7 +89,7 @@ static int temporary(struct tundish_error *e)
 	return fd >= 0 ? fd : td_err_errno(e, errno, "a temporary file");
 }
 
-static int fill_spill(int to, int from, const struct td_member *m, uint64_t max_bytes, struct tundish_error *e)
+static int fill_spill(int to, int from, const struct td_archived *m, uint64_t max_bytes, struct tundish_error *e)
 {
 	struct td_buf all = { 0 };
 	int rc = td_member_read(&all, from, m, max_bytes, e);
@@ -126,7 +126,7 @@ int td_member_spill(struct td_spill *s, struct td_file *ret, const struct td_lis
 /* ---- items ---- */
 
 /* What stands behind the item's own member. */
-static int load_companions(struct td_loaded *out, const struct td_listing *l, int fd, const struct td_member *m,
+static int load_companions(struct td_loaded *out, const struct td_listing *l, int fd, const struct td_archived *m,
     struct tundish_error *e)
 {
 	int rc = 0;
@@ -143,7 +143,7 @@ static int load_companions(struct td_loaded *out, const struct td_listing *l, in
 int td_member_load(struct td_loaded *out, const struct td_listing *l, const struct td_item *item,
     const struct td_cut *cut, struct tundish_error *e)
 {
-	const struct td_member *m = &l->members[item->member - 1];
+	const struct td_archived *m = &l->members[item->member - 1];
 	struct td_file file;
 	int rc = 0;
 	if (td_formats[item->format] != &td_format_picture) {

@@ -8,5 +8,5 @@
 
 /* All bytes of a member of the archive that is open at fd, into an emptied buffer. Errors
  * are reasons without the path. */
-int td_member_read(struct td_buf *out, int fd, const struct td_member *m, uint64_t max_bytes,
+int td_member_read(struct td_buf *out, int fd, const struct td_archived *m, uint64_t max_bytes,
     struct tundish_error *e);

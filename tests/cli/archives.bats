@@ -163,6 +163,157 @@ PY
 	holds "$stderr" 'class "2" of 000002.cls is not in the class list'
 }
 
+# a set's classes in a shard differ by one at most from shard to shard: OUT SPLIT
+even() {
+	python3 - "$@" <<'PY'
+import collections, json, sys
+shards = [s for s in json.load(open(sys.argv[1] + "/tundish.json"))["shards"] if s["split"] == sys.argv[2]]
+counts = collections.defaultdict(lambda: [0] * len(shards))
+for i, s in enumerate(shards):
+    for c, n in s["classes"]:
+        counts[c][i] = n
+assert counts and all(max(n) - min(n) <= 1 for n in counts.values()), counts
+assert sum(map(sum, counts.values())) == sum(s["records"] for s in shards)
+PY
+}
+
+@test "a stream is dealt to its shards class by class, the same for any threads" {
+	make groups g.tar 400
+	gzip -k g.tar
+	for threads in 1 2 3 8 99; do
+		run_split 0 convert g.tar.gz -o t$threads/x --shards 4 --split train=.8,val=.2 --memory 64M -j $threads
+		holds "$output" "shuffled in a window of 16777216 bytes"
+		diff -r t1 t$threads
+	done
+	grep -q '"window": 16777216' t1/tundish.json
+	even t1 train
+	even t1 val
+	run_split 0 count t1/x-train* --by label
+	holds "$output" $'\n320'
+	# no other source than the stream's bytes counts
+	run_split 0 convert - -o pipe/x --shards 4 --split train=.8,val=.2 --memory 64M <g.tar.gz
+	diff -r t1 pipe
+	mkfifo p
+	cat g.tar >p &
+	run_split 0 convert p -o fifo/x --shards 4 --split train=.8,val=.2 --memory 64M
+	diff -r t1 fifo
+	# another seed, another order
+	run_split 0 convert g.tar.gz -o seed/x --shards 4 --memory 64M --seed 1
+	even seed train
+	for how in gzip zlib snappy; do
+		for threads in 1 8; do
+			run_split 0 convert g.tar.gz -o $how$threads/x --shards 4 --memory 64M --compress $how -j $threads
+			cmp $how$threads/x-train.tfrecord-00003-of-00004 ${how}1/x-train.tfrecord-00003-of-00004
+		done
+		run_split 0 count --verify ${how}8
+		same "$output" 400
+	done
+}
+
+@test "records leave a stream's window in a drawn order, or as they came" {
+	make groups g.tar 3000
+	"$TUNDISH" convert - -o - --order keep <g.tar >kept 2>/dev/null
+	"$TUNDISH" convert g.tar -o - --order keep >listed 2>/dev/null
+	cmp kept listed
+	"$TUNDISH" convert - -o - --memory 1M -j 1 <g.tar >a 2>/dev/null
+	"$TUNDISH" convert - -o - --memory 1M -j 8 <g.tar >b 2>/dev/null
+	cmp a b
+	run ! cmp -s a kept
+	same "$(stat -c %s a)" "$(stat -c %s kept)"
+	run_split 0 count --verify a
+	same "$output" 3000
+}
+
+@test "a stream's labels are numbers or of a list" {
+	make tar a.tar
+	gzip a.tar
+	run_split 2 convert a.tar.gz -o out/x
+	holds "$stderr" "--shards N"
+	run_split 2 convert a.tar.gz -o out/x --shards 2
+	holds "$stderr" 'cat/0.png: a stream'"'"'s labels must be whole numbers, not "cat": give --class-list'
+	printf 'dog\ncat\n' >list
+	run_split 0 convert a.tar.gz -o out/x --shards 2 --class-list list
+	same "$(cat out/label.labels.txt)" $'dog\ncat'
+	even out train
+	printf 'dog\n' >short
+	run_split 2 convert a.tar.gz -o no/x --shards 2 --class-list short
+	holds "$stderr" 'class "cat" of cat/0.png is not in the class list short'
+	run_split 0 convert a.tar.gz -o re/x --shards 2 --labels 'regex:/([0-9])[.]'
+	run_split 0 count re --by label
+	same "$output" $'2\t0\n2\t1\n2\t2\n6'
+	run_split 0 convert a.tar.gz -o none/x --shards 2 --labels none
+	run_split 2 convert a.tar.gz -o no/x --shards 2 --labels csv:list
+	run_split 2 convert a.tar.gz -o no/x --shards 2 --labels none --dry-run
+	run_split 2 convert a.tar.gz -o no/x --shards 2 --labels none --split a=.999,b=.001
+	holds "$stderr" "split b would get no record of 6"
+	[ ! -e no ]
+	# with listed sources in one call
+	make tar b.tar
+	run_split 0 convert a.tar.gz b.tar -o mixed/x --shards 3 --class-list list
+	holds "$output" "12 found: 12 written"
+	even mixed train
+	run_split 0 convert a.tar.gz -o out/x --shards 2 --class-list list --overwrite --resume
+	holds "$stderr" "a stream starts anew"
+}
+
+@test "a stream that breaks keeps what came before; what is no archive is refused" {
+	make groups g.tar 100
+	gzip -k g.tar
+	head -c 10000 g.tar.gz >cut.tar.gz
+	run_split 1 convert cut.tar.gz -o cut/x --shards 2
+	holds "$stderr" "cut.tar.gz: byte 10000: compressed data ends early"
+	even cut train
+	head -c 100000 g.tar >cut.tar
+	run_split 1 convert - -o plain/x --shards 2 <cut.tar
+	holds "$stderr" "-: byte 100000: Truncated"
+	run_split 3 convert - -o no/x --shards 2 <"$BATS_TEST_DIRNAME/lib.bash"
+	holds "$stderr" "-: only a tar or zip archive can be read from a stream"
+	run_split 3 convert - -o no/x --shards 2 </dev/null
+	run timeout 5 bash -c '"$TUNDISH" convert - -o no/x --shards 2 <&-'
+	same "$status" 3
+	run_split 3 convert "$(case_in 43 cut.tar.gz)" -o no/x --shards 1
+	holds "$stderr" "cut.tar.gz/cat/0.png: compressed data ends early"
+	[ ! -e no ]
+	run_split 1 convert cut.tar.gz -o no/x --shards 2 --on-error fail
+	run_split 1 convert cut.tar.gz -o no/x --shards 2 --max-bad 0%
+	holds "$stderr" "more than the 0 that were allowed"
+	[ ! -e no ]
+}
+
+@test "a signal ends the wait for a pipe, and nothing is left" {
+	mkfifo p
+	sleep 30 >p &
+	writer=$!
+	"$TUNDISH" convert p -o out/x --shards 2 2>err &
+	sleep 0.5
+	kill -TERM $!
+	status=0
+	wait $! || status=$?
+	kill $writer
+	same "$status" 143
+	[ ! -e out ]
+}
+
+@test "what the archives of libarchive's tests and of WebDataset hold" {
+	needs_shared
+	run_split 0 convert "$SHARED/fixtures/formats/tar/wds_sample.tgz" -o out/x --shards 3
+	holds "$output" "90 found: 90 written, 0 bad"
+	even out train
+	python3 - "$SHARED/fixtures/formats/tar/wds_sample.tgz" out <<'PY'
+import pathlib, sys, tarfile
+shards = b"".join(p.read_bytes() for p in sorted(pathlib.Path(sys.argv[2]).glob("x-*")))
+for member in tarfile.open(sys.argv[1]):
+    if member.name.endswith(".png"):
+        assert tarfile.open(sys.argv[1]).extractfile(member).read() in shards, member.name
+PY
+	for archive in "$SHARED"/fixtures/formats/tar/la_*; do
+		rm -rf out
+		run timeout 10 "$TUNDISH" convert "$archive" -o out/x --shards 1
+		same "$status" 3
+		[ ! -e out ]
+	done
+}
+
 @test "arrays in an archive" {
 	needs_shared
 	cp "$SHARED/fixtures/formats/spe/v2_spestack_test.spe" "$SHARED/fixtures/formats/radiance/imagers_old-rle.hdr" .

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Sources that are read once, from their start: pipes and compressed archives. */
-#include "stream.h"
+#include "intake.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "archive.h"
 #include "base/err.h"
 #include "base/path.h"
 #include "group.h"
+#include "inlet.h"
 #include "member.h"
 #include "picture.h"
 
@@ -28,7 +26,7 @@ struct waiting {
 	int64_t offset;
 };
 
-struct td_stream {
+struct td_intake {
 	struct td_listing *l;
 	const struct td_classes *fixed;
 	const struct td_list_options *o;
@@ -39,7 +37,8 @@ struct td_stream {
 	const struct td_archiver *a;
 	size_t next_item, source; /* of the listing; stream that is read */
 	void *archive;		  /* NULL: the next source is to be opened */
-	int fd;
+	struct td_inlet *inlet;
+	struct td_archive_feed feed;
 	bool any; /* a member was met */
 	struct waiting *group;
 	size_t n_group, given, group_cap; /* members, those handed out, and slots made */
@@ -52,12 +51,12 @@ struct td_stream {
 	int64_t fault_offset;
 };
 
-uint64_t td_sample_bytes(const struct td_sample *s, const struct td_listing *l)
+uint64_t td_taken_bytes(const struct td_taken *s, const struct td_listing *l)
 {
 	return s->item >= 0 ? l->items[s->item].bytes : s->data.len + s->side.len + s->name.len;
 }
 
-void td_sample_free(struct td_sample *s)
+void td_taken_free(struct td_taken *s)
 {
 	td_buf_free(&s->name);
 	td_buf_free(&s->data);
@@ -74,7 +73,7 @@ static bool set_text(struct td_buf *b, const char *text, size_t len)
 	return td_buf_add(b, text, len) && td_buf_add(b, "", 1);
 }
 
-static const struct td_stream_source *source_of(const struct td_stream *s)
+static const struct td_stream_source *source_of(const struct td_intake *s)
 {
 	return &s->l->streams[s->source];
 }
@@ -82,7 +81,7 @@ static const struct td_stream_source *source_of(const struct td_stream *s)
 /* ---- labels ---- */
 
 /* What the name or the .cls says; NULL: nothing. */
-static const char *find_label(struct td_stream *s, const char *name, size_t skip, const char *own, size_t *ret_len)
+static const char *find_label(struct td_intake *s, const char *name, size_t skip, const char *own, size_t *ret_len)
 {
 	regmatch_t match[2];
 	if (own || s->labels.from == TD_LABELS_NONE) {
@@ -99,7 +98,7 @@ static const char *find_label(struct td_stream *s, const char *name, size_t skip
 	return name[skip + *ret_len] ? name + skip : NULL;
 }
 
-static int resolve_label(struct td_stream *s, struct td_sample *out, const char *text, size_t len,
+static int resolve_label(struct td_intake *s, struct td_taken *out, const char *text, size_t len,
     const char *name, struct tundish_error *e)
 {
 	int64_t number, offset = s->o->label_offset;
@@ -125,13 +124,13 @@ static int resolve_label(struct td_stream *s, struct td_sample *out, const char 
 	return td_buf_printf(&out->class, "%" PRId64, number) ? 0 : td_err_memory(e);
 }
 
-static int make_bad(struct td_sample *out, int code, const char *reason, struct tundish_error *e)
+static int make_bad(struct td_taken *out, int code, const char *reason, struct tundish_error *e)
 {
 	out->code = code;
 	return set_text(&out->reason, reason, strlen(reason)) ? 0 : td_err_memory(e);
 }
 
-static int label(struct td_stream *s, struct td_sample *out, const char *name, size_t skip, const char *own,
+static int label(struct td_intake *s, struct td_taken *out, const char *name, size_t skip, const char *own,
     struct tundish_error *e)
 {
 	size_t len = 0;
@@ -161,7 +160,7 @@ static const char *extension(const struct waiting *w)
 }
 
 /* All of it, or only its beginning where that shows that it is nothing. */
-static int read_member(struct td_stream *s, struct waiting *w, const struct td_entry *entry, struct tundish_error *e)
+static int read_member(struct td_intake *s, struct waiting *w, const struct td_entry *entry, struct tundish_error *e)
 {
 	const uint64_t most = s->o->cut->max_bytes;
 	bool side = td_group_role(extension(w)) != TD_ROLE_NONE;
@@ -183,7 +182,7 @@ static int read_member(struct td_stream *s, struct waiting *w, const struct td_e
 	return rc == 0 || set_text(&w->reason, s->why.text, strlen(s->why.text)) ? 0 : td_err_memory(e);
 }
 
-static int pass_over(struct td_stream *s, const char *name, const char *why)
+static int pass_over(struct td_intake *s, const char *name, const char *why)
 {
 	td_notice(s->o->listener, "%s/%s: %s, passed over", TD_ESC(source_of(s)->path), TD_ESC(name), why);
 	td_listing_leave_out(s->l, name);
@@ -191,7 +190,7 @@ static int pass_over(struct td_stream *s, const char *name, const char *why)
 }
 
 /* The next member that may be something, into `ahead`: 1, 0 at the end of the archive. */
-static int read_ahead(struct td_stream *s, struct tundish_error *e)
+static int read_ahead(struct td_intake *s, struct tundish_error *e)
 {
 	struct waiting *w = &s->ahead;
 	struct td_entry entry;
@@ -199,7 +198,7 @@ static int read_ahead(struct td_stream *s, struct tundish_error *e)
 		int rc = s->a->next(s->archive, &entry, &s->why);
 		if (rc == TUNDISH_E_MEMORY || rc == TUNDISH_E_STOPPED || rc == TUNDISH_E_IO)
 			return td_err(e, rc, "%s: %s", TD_ESC(source_of(s)->path), s->why.text);
-		s->fault_offset = (int64_t)s->a->position(s->archive);
+		s->fault_offset = (int64_t)td_inlet_position(s->inlet);
 		if (rc < 0)
 			s->fault = rc;
 		if (rc <= 0)
@@ -226,7 +225,7 @@ static int read_ahead(struct td_stream *s, struct tundish_error *e)
 
 /* ---- groups ---- */
 
-static bool joins(const struct td_stream *s)
+static bool joins(const struct td_intake *s)
 {
 	const struct waiting *a = &s->group[0], *b = &s->ahead;
 	uint64_t bytes = b->data.len;
@@ -236,7 +235,7 @@ static bool joins(const struct td_stream *s)
 	    memcmp(a->name.data, b->name.data, a->key) == 0;
 }
 
-static int push_ahead(struct td_stream *s, struct tundish_error *e)
+static int push_ahead(struct td_intake *s, struct tundish_error *e)
 {
 	size_t cap = s->group_cap;
 	if (!td_grow(&s->group, &s->group_cap, s->n_group, sizeof *s->group))
@@ -251,7 +250,7 @@ static int push_ahead(struct td_stream *s, struct tundish_error *e)
 }
 
 /* All members of the next key: 1, or 0 at the end. */
-static int gather(struct td_stream *s, struct tundish_error *e)
+static int gather(struct td_intake *s, struct tundish_error *e)
 {
 	s->n_group = s->given = 0;
 	s->settled = false;
@@ -273,7 +272,7 @@ static int gather(struct td_stream *s, struct tundish_error *e)
 }
 
 /* As td_archive_list() has it: a picture, and a class or JSON beside it. */
-static void settle_group(struct td_stream *s)
+static void settle_group(struct td_intake *s)
 {
 	struct waiting *item = NULL;
 	bool marked = false;
@@ -287,7 +286,7 @@ static void settle_group(struct td_stream *s)
 	s->settled = true;
 }
 
-static bool add_companion(struct td_sample *out, const struct waiting *w, enum td_role role)
+static bool add_companion(struct td_taken *out, const struct waiting *w, enum td_role role)
 {
 	const char *ext = extension(w);
 	struct td_companion c = { .role = (uint8_t)role, .extension = out->side.len, .bytes = w->data.len };
@@ -300,7 +299,7 @@ static bool add_companion(struct td_sample *out, const struct waiting *w, enum t
 }
 
 /* Name, place and picture of a sample. */
-static int start_sample(struct td_stream *s, struct td_sample *out, const struct waiting *w, struct tundish_error *e)
+static int start_sample(struct td_intake *s, struct td_taken *out, const struct waiting *w, struct tundish_error *e)
 {
 	const struct td_stream_source *from = source_of(s);
 	out->name.len = out->path.len = out->data.len = 0;
@@ -316,7 +315,7 @@ static int start_sample(struct td_stream *s, struct td_sample *out, const struct
 	return out->data.len ? 0 : make_bad(out, TUNDISH_E_CORRUPT, "empty file", e);
 }
 
-static int give_group(struct td_stream *s, struct td_sample *out, struct tundish_error *e)
+static int give_group(struct td_intake *s, struct td_taken *out, struct tundish_error *e)
 {
 	char *own = NULL;
 	int rc = start_sample(s, out, s->main, e);
@@ -347,7 +346,7 @@ static int give_group(struct td_stream *s, struct td_sample *out, struct tundish
 }
 
 /* One sample of the group that is gathered: 1, or 0 when there is none left. */
-static int give(struct td_stream *s, struct td_sample *out, struct tundish_error *e)
+static int give(struct td_intake *s, struct td_taken *out, struct tundish_error *e)
 {
 	if (!s->settled)
 		settle_group(s);
@@ -371,43 +370,44 @@ static int give(struct td_stream *s, struct td_sample *out, struct tundish_error
 
 /* ---- sources ---- */
 
-static int open_source(struct td_stream *s, struct tundish_error *e)
+static int no_archive(const struct td_intake *s, struct tundish_error *e)
 {
-	const char *path = source_of(s)->path;
-	bool input = strcmp(path, "-") == 0;
+	return td_err(e, TUNDISH_E_EMPTY, "%s: only a tar or zip archive can be read from a stream (%s)",
+	    TD_ESC(source_of(s)->path), s->why.text);
+}
+
+static int open_source(struct td_intake *s, struct tundish_error *e)
+{
 	s->a = td_archiver(e);
 	if (!s->a)
 		return TUNDISH_E_MODULE;
-	s->fd = input ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC);
-	if (s->fd < 0)
-		return td_err_errno(e, errno, "%s", input ? "standard input" : TD_ESC(path));
 	s->any = s->at_end = false;
 	s->fault = 0;
-	int rc = s->a->open(&s->archive, s->fd, 0, TD_ARCHIVE_PIPE, s->o->listener, e);
-	if (rc < 0) {
-		td_err_prefix(e, "%s", TD_ESC(path));
-		close(s->fd);
-	}
-	return rc;
+	int rc = td_inlet_open(&s->inlet, source_of(s)->path, s->o->listener, e);
+	if (rc < 0)
+		return rc;
+	s->feed = (struct td_archive_feed){ td_inlet_read, s->inlet };
+	rc = s->a->open(&s->archive, -1, 0, TD_ARCHIVE_PIPE, &s->feed, &s->why);
+	return rc == 0 ? 0 : rc == TUNDISH_E_CORRUPT ? no_archive(s, e) : td_err(e, rc, "%s", s->why.text);
 }
 
-static void close_source(struct td_stream *s)
+static void close_source(struct td_intake *s)
 {
-	if (!s->archive)
-		return;
-	s->a->close(s->archive);
-	close(s->fd);
+	if (s->archive)
+		s->a->close(s->archive);
+	td_inlet_close(s->inlet);
 	s->archive = NULL;
+	s->inlet = NULL;
 }
 
 /* The archive is at its end: a last sample that says what is wrong with it, or 0. */
-static int end_source(struct td_stream *s, struct td_sample *out, struct tundish_error *e)
+static int end_source(struct td_intake *s, struct td_taken *out, struct tundish_error *e)
 {
 	const char *path = source_of(s)->path;
 	bool ended = s->a->ended(s->archive);
 	close_source(s);
-	if (!s->any && s->fault)
-		return td_err(e, TUNDISH_E_EMPTY, "%s: no tar or zip archive (%s)", TD_ESC(path), s->why.text);
+	if (!s->any && s->fault == TUNDISH_E_CORRUPT)
+		return no_archive(s, e);
 	if (!s->fault && s->any && !ended)
 		td_notice(s->o->listener, "%s: no end mark: it may have been cut", TD_ESC(path));
 	s->source++;
@@ -421,7 +421,7 @@ static int end_source(struct td_stream *s, struct td_sample *out, struct tundish
 	return rc < 0 ? rc : 1;
 }
 
-static int give_listed(struct td_stream *s, struct td_sample *out, struct tundish_error *e)
+static int give_listed(struct td_intake *s, struct td_taken *out, struct tundish_error *e)
 {
 	const struct td_listing *l = s->l;
 	const struct td_item *item = &l->items[s->next_item];
@@ -436,7 +436,7 @@ static int give_listed(struct td_stream *s, struct td_sample *out, struct tundis
 	return rc < 0 ? rc : 1;
 }
 
-int td_stream_next(struct td_stream *s, struct td_sample *out, struct tundish_error *e)
+int td_intake_next(struct td_intake *s, struct td_taken *out, struct tundish_error *e)
 {
 	out->item = -1;
 	out->code = 0;
@@ -464,31 +464,31 @@ int td_stream_next(struct td_stream *s, struct td_sample *out, struct tundish_er
 
 /* ---- all together ---- */
 
-int td_stream_open(struct td_stream **ret, struct td_listing *l, const struct td_classes *fixed,
+int td_intake_open(struct td_intake **ret, struct td_listing *l, const struct td_classes *fixed,
     const struct td_list_options *o, struct tundish_error *e)
 {
-	struct td_stream *s = calloc(1, sizeof *s);
+	struct td_intake *s = calloc(1, sizeof *s);
 	if (!s)
 		return td_err_memory(e);
 	s->l = l;
 	s->fixed = fixed;
 	s->o = o;
 	int rc = td_labels_parse(&s->labels, o->labels, e);
-	if (rc == 0 && s->labels.from == TD_LABELS_CSV)
-		rc = td_err(e, TUNDISH_E_USAGE, "labels: a table needs sources that can be listed, and %s is a stream",
+	if (rc == 0 && (s->labels.from == TD_LABELS_CSV || s->labels.from == TD_LABELS_JSON))
+		rc = td_err(e, TUNDISH_E_USAGE, "labels: other files need sources that can be listed, and %s is a stream",
 		    TD_ESC(l->streams[0].path));
 	if (rc == 0 && s->labels.from == TD_LABELS_REGEX) {
 		rc = td_regex_compile(&s->re, s->labels.pattern, e);
 		s->have_re = rc == 0;
 	}
 	if (rc < 0)
-		td_stream_close(s);
+		td_intake_close(s);
 	else
 		*ret = s;
 	return rc;
 }
 
-void td_stream_close(struct td_stream *s)
+void td_intake_close(struct td_intake *s)
 {
 	if (!s)
 		return;
@@ -503,7 +503,7 @@ void td_stream_close(struct td_stream *s)
 	free(s);
 }
 
-int td_sample_load(struct td_loaded *out, struct td_buf *path, struct td_sample *s, const struct td_listing *l,
+int td_taken_load(struct td_loaded *out, struct td_buf *path, struct td_taken *s, const struct td_listing *l,
     const struct td_cut *cut, struct tundish_error *e)
 {
 	int rc = 0;

@@ -10,7 +10,7 @@
  * first item; others that have none then are bad. Listed sources of the same call come
  * first, in their order.
  */
-struct td_sample {
+struct td_taken {
 	int64_t item;	      /* of the listing; -1: what follows holds it */
 	struct td_buf name;   /* as records carry it, with a NUL */
 	struct td_buf data;   /* the picture */
@@ -28,18 +28,18 @@ struct td_sample {
 	int64_t offset;
 };
 /* The bytes that it holds. */
-uint64_t td_sample_bytes(const struct td_sample *s, const struct td_listing *l);
-void td_sample_free(struct td_sample *s);
+uint64_t td_taken_bytes(const struct td_taken *s, const struct td_listing *l);
+void td_taken_free(struct td_taken *s);
 
-struct td_stream;
+struct td_intake;
 /* Reads what the listing holds and then its streams. The classes are a list, or NULL. */
-int td_stream_open(struct td_stream **ret, struct td_listing *l, const struct td_classes *fixed,
+int td_intake_open(struct td_intake **ret, struct td_listing *l, const struct td_classes *fixed,
     const struct td_list_options *o, struct tundish_error *e);
 /* The next sample into recycled memory: 1, 0 at the end, or the error that ends the run
  * (USAGE for a label that cannot be). One thread. */
-int td_stream_next(struct td_stream *s, struct td_sample *out, struct tundish_error *e);
-void td_stream_close(struct td_stream *s);
+int td_intake_next(struct td_intake *s, struct td_taken *out, struct tundish_error *e);
+void td_intake_close(struct td_intake *s);
 
 /* Turns it into what td_item_load() gives. Any thread. */
-int td_sample_load(struct td_loaded *out, struct td_buf *path, struct td_sample *s, const struct td_listing *l,
+int td_taken_load(struct td_loaded *out, struct td_buf *path, struct td_taken *s, const struct td_listing *l,
     const struct td_cut *cut, struct tundish_error *e);
