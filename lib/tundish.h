@@ -412,7 +412,12 @@ struct tundish_pack_options {
 	const char *columns;	/* * "A,B:int,C:float,D:text": of the table or the side-cars, as features */
 	const char *class_list; /* * file with a class a line, in this order; others are refused */
 	int64_t label_offset;	/* * added to each label; 0 */
-	const char *reencode;	/* * "jpeg:95", "jpeg-lossless"; NULL: bytes are kept as they are */
+	/* * "jpeg:95", "png", "raw", "raw:uint16", "jpeg-lossless", "jpeg-lossless:restart=off";
+	 * NULL: bytes are kept, and what has to change becomes JPEG of quality 95, or PNG again. */
+	const char *reencode;
+	uint32_t shorter_side, max_side; /* * larger pictures are made smaller; 0 */
+	int apply_orientation;	/* * turned as EXIF says */
+	const char *alpha;	/* * "drop" (NULL), "white", "black": what transparent pixels become */
 	const char *jpeg_index;	/* "rows", "mcus:8", "off"; NULL: convert makes none, shard leaves
 				 * those that are there */
 	int check;		/* * enum tundish_check; STRUCTURE */

@@ -78,6 +78,8 @@ static void write_jpeg(struct jpeg_writer *w, const struct td_pixels *p, int qua
 	c->input_components = (int)p->step;
 	c->in_color_space = p->step == 4 ? JCS_EXT_RGBX : JCS_RGB;
 	jpeg_set_defaults(c);
+	if (p->grey)
+		jpeg_set_colorspace(c, JCS_GRAYSCALE);
 	jpeg_set_quality(c, quality, TRUE);
 	c->dct_method = JDCT_ISLOW;
 	c->optimize_coding = TRUE;
@@ -125,7 +127,7 @@ struct png_writer {
 	char message[200];
 	png_structp png;
 	png_infop info;
-	struct td_buf *out;
+	struct td_buf *out, row;
 };
 
 static void png_fail(png_structp png, png_const_charp text)
@@ -157,17 +159,32 @@ static void png_flushed(png_structp png)
 	(void)png;
 }
 
+/* One of three for each pixel. */
+static uint8_t *grey_row(struct png_writer *w, const struct td_pixels *p, const uint8_t *row)
+{
+	if (!td_buf_fit(&w->row, p->width)) {
+		w->code = TUNDISH_E_MEMORY;
+		png_error(w->png, "out of memory");
+	}
+	for (uint32_t x = 0; x < p->width; x++)
+		w->row.data[x] = row[x * p->step];
+	return w->row.data;
+}
+
 static void write_png(struct png_writer *w, const struct td_pixels *p)
 {
 	png_set_write_fn(w->png, w, png_bytes, png_flushed);
 	png_set_user_limits(w->png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
-	png_set_IHDR(w->png, w->info, p->width, p->height, 8, PNG_COLOR_TYPE_RGB,
+	png_set_IHDR(w->png, w->info, p->width, p->height, 8,
+	    p->grey ? PNG_COLOR_TYPE_GRAY : PNG_COLOR_TYPE_RGB,
 	    PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
 	png_write_info(w->png, w->info);
-	if (p->step == 4)
+	if (p->step == 4 && !p->grey)
 		png_set_filler(w->png, 0, PNG_FILLER_AFTER);
-	for (uint32_t y = 0; y < p->height; y++)
-		png_write_row(w->png, p->data + y * p->stride);
+	for (uint32_t y = 0; y < p->height; y++) {
+		const uint8_t *row = p->data + y * p->stride;
+		png_write_row(w->png, p->grey ? grey_row(w, p, row) : row);
+	}
 	png_write_end(w->png, w->info);
 }
 
@@ -182,6 +199,7 @@ static int guarded_write_png(struct png_writer *w, const struct td_pixels *p)
 			write_png(w, p);
 	}
 	png_destroy_write_struct(&w->png, &w->info);
+	td_buf_free(&w->row);
 	return w->code;
 }
 

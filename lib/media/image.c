@@ -13,6 +13,8 @@
 struct td_decoder {
 	struct td_jpeg *jpeg;
 	struct td_buf pixels, row;
+	int background;
+	bool sixteen;
 };
 
 static const struct {
@@ -106,8 +108,11 @@ static int decode(struct td_decoder *d, struct td_pixels *ret, struct td_buf *pi
     const struct td_image_info *info, const void *data, size_t len,
     const struct td_window *window, bool lenient, struct tundish_error *e)
 {
+	if (info->kind == TD_IMAGE_PNG && d->sixteen && info->bits == 16 && pixels)
+		return td_png_decode16(ret, pixels, &d->row, d->background, info, data, len, e);
 	if (info->kind == TD_IMAGE_PNG)
-		return td_png_decode(ret, pixels, &d->row, info, data, len, window, e);
+		return td_png_decode(
+		    ret, pixels, &d->row, d->background, info, data, len, window, e);
 	return td_jpeg_decode(d->jpeg, ret, pixels, info, data, len, window, lenient, e);
 }
 
@@ -139,6 +144,7 @@ int td_decoder_new(struct td_decoder **ret, struct tundish_error *e)
 		return r;
 	}
 	td_jpeg_use_own(d->jpeg, td_jpeg_own_works());
+	d->background = -1;
 	*ret = d;
 	return 0;
 }
@@ -146,6 +152,16 @@ int td_decoder_new(struct td_decoder **ret, struct tundish_error *e)
 void td_decoder_plain(struct td_decoder *d)
 {
 	td_jpeg_use_own(d->jpeg, false);
+}
+
+void td_decoder_background(struct td_decoder *d, int level)
+{
+	d->background = level;
+}
+
+void td_decoder_sixteen(struct td_decoder *d)
+{
+	d->sixteen = true;
 }
 
 bool td_decoder_used_own(const struct td_decoder *d)
@@ -223,5 +239,6 @@ int td_decode(struct td_decoder *d, struct td_pixels *ret, const struct td_image
 	/* whoever did not take them */
 	td_jpeg_set_index(d->jpeg, NULL, 0);
 	td_jpeg_set_least(d->jpeg, 0, 0);
+	d->sixteen = false;
 	return r;
 }

@@ -36,6 +36,16 @@ struct td_image_info {
 int td_image_header(struct td_image_info *ret, const void *data, size_t len,
     uint64_t max_pixels, struct tundish_error *e);
 
+/* What else the file says; damage counts as nothing said. */
+struct td_image_traits {
+	unsigned orientation; /* 1 to 8, as EXIF counts; 1: upright */
+	bool grey, ycck, transparent; /* transparent: alpha, or a transparent colour */
+	const char *colours; /* "rgb", "grey", "palette", "cmyk", "ycck", the first three also
+			      * with "+alpha" */
+};
+void td_image_traits(struct td_image_traits *ret, const struct td_image_info *info,
+    const void *data, size_t len);
+
 /* For whoever reads a size from a file: CORRUPT when a side is 0, LIMIT above max_pixels. */
 int td_image_check_size(
     uint32_t width, uint32_t height, uint64_t max_pixels, struct tundish_error *e);
@@ -91,6 +101,7 @@ struct td_pixels {
 	uint32_t width, height;
 	unsigned channels, step;
 	size_t stride;
+	bool grey; /* all three are alike: encoders write one */
 	unsigned warnings; /* of the decoder: damage that it painted over */
 	enum td_elem elem; /* of samples, which `step` counts; uint8 of all that is decoded */
 	/* Where the window lies when the picture was made smaller, in samples; across 0: it
@@ -111,7 +122,15 @@ int td_decode(struct td_decoder *d, struct td_pixels *ret, const struct td_image
     const void *data, size_t len, const struct td_window *window, bool lenient,
     struct tundish_error *e);
 
-/* Writes a JPEG of 8-bit RGB pixels (ISLOW, 4:2:0, optimised tables), or a PNG. */
+/* Lays a PNG's transparent pixels over that grey level (255: white) from here on; -1: their
+ * colours stand as they are, which is how a new decoder does it. */
+void td_decoder_background(struct td_decoder *d, int level);
+
+/* Lets the next td_decode(), of a whole picture, give a PNG of 16 bits as floats from 0 to
+ * 65535; other pictures come as always. */
+void td_decoder_sixteen(struct td_decoder *d);
+
+/* Writes a JPEG of 8-bit RGB or grey pixels (ISLOW, 4:2:0, optimised tables), or a PNG. */
 int td_jpeg_encode(
     struct td_buf *out, const struct td_pixels *pixels, int quality, struct tundish_error *e);
 int td_png_encode(struct td_buf *out, const struct td_pixels *pixels, struct tundish_error *e);

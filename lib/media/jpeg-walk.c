@@ -215,6 +215,24 @@ int td_jpeg_header(struct td_image_info *ret, const void *data, size_t len, uint
 	return 0;
 }
 
+void td_jpeg_traits(struct td_image_traits *f, const void *data, size_t len)
+{
+	struct walk w = { .data = data, .len = len, .at = 2 };
+	for (;;) {
+		unsigned m = next_marker(&w);
+		if (stands_alone(m))
+			continue;
+		if (m == 0 || m == M_EOI || m == M_SOS || read_segment(&w, m, NULL) < 0)
+			return;
+		if (m == M_APP0 + 1 && f->orientation == 0 && w.payload_len > 6 &&
+		    memcmp(w.payload, "Exif\0\0", 6) == 0)
+			f->orientation = td_exif_orientation(w.payload + 6, w.payload_len - 6);
+		/* the last byte of Adobe's marker */
+		if (m == M_APP0 + 14 && w.payload_len >= 12 && memcmp(w.payload, "Adobe", 5) == 0)
+			f->ycck = w.payload[11] == 2;
+	}
+}
+
 int td_jpeg_walk(const void *data, size_t len, struct tundish_error *e)
 {
 	struct walk w = { .data = data, .len = len, .at = 2 };

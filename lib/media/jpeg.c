@@ -318,6 +318,7 @@ static void make_pixels(struct td_jpeg *j)
 		.channels = 3,
 		.step = 4,
 		.stride = stride,
+		.grey = c->num_components == 1,
 		.warnings = j->damage };
 	if (j->shrink > 1)
 		note_place(&j->out, &j->want, j->shrink);

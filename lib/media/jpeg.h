@@ -10,6 +10,11 @@ int td_jpeg_header(struct td_image_info *ret, const void *data, size_t len, uint
  * bytes between segments, anything behind EOI. */
 int td_jpeg_walk(const void *data, size_t len, struct tundish_error *e);
 
+/* See td_image_traits(): orientation and ycck are set. */
+void td_jpeg_traits(struct td_image_traits *f, const void *data, size_t len);
+/* Of EXIF data, which are a TIFF file; 0: nothing said. In traits.c. */
+unsigned td_exif_orientation(const void *tiff, size_t len);
+
 /* A progressive file costs a pass over all coefficients for each scan, and a scan may
  * take a dozen bytes. Real ones have about ten. */
 #define TD_JPEG_MAX_SCANS 200

@@ -12,6 +12,7 @@
 
 #include "base/bits.h"
 #include "base/err.h"
+#include "jpeg.h"
 
 #define SIGNATURE_BYTES 8
 #define CHUNK_EXTRA 12 /* length, name, checksum */
@@ -125,6 +126,19 @@ int td_png_walk(const void *data, size_t len, struct tundish_error *e)
 	return pixels ? 0 : td_err(e, TUNDISH_E_CORRUPT, "PNG holds no pixels");
 }
 
+/* EXIF may stand behind the pixels. */
+void td_png_traits(struct td_image_traits *f, const void *data, size_t len)
+{
+	struct chunk c = { .name = (const uint8_t *)"none" };
+	for (size_t at = SIGNATURE_BYTES; !is_named(&c, "IEND");) {
+		if (next_chunk(&c, data, len, &at, NULL) < 0)
+			return;
+		f->transparent |= is_named(&c, "tRNS");
+		if (is_named(&c, "eXIf"))
+			f->orientation = td_exif_orientation(c.data, c.len);
+	}
+}
+
 struct reader {
 	jmp_buf jump;
 	int code;
@@ -135,6 +149,9 @@ struct reader {
 	png_infop png_info;
 	const struct td_image_info *info;
 	struct td_window want;
+	int background; /* -1: none */
+	bool sixteen;
+	unsigned step;
 	struct td_buf *pixels, *row;
 	struct td_pixels out;
 };
@@ -181,11 +198,20 @@ static void set_up(struct reader *r)
 	if (png_get_image_width(png, r->png_info) != r->info->width ||
 	    png_get_image_height(png, r->png_info) != r->info->height)
 		png_error(png, "two different headers");
-	png_set_strip_16(png);
+	if (r->sixteen)
+		png_set_swap(png);
+	else
+		png_set_strip_16(png);
 	png_set_expand_gray_1_2_4_to_8(png);
 	png_set_palette_to_rgb(png);
-	png_set_strip_alpha(png);
+	if (r->background >= 0 && png_get_valid(png, r->png_info, PNG_INFO_tRNS))
+		png_set_tRNS_to_alpha(png);
+	if (r->background < 0)
+		png_set_strip_alpha(png);
+	else
+		png_set_add_alpha(png, 255, PNG_FILLER_AFTER);
 	png_set_gray_to_rgb(png);
+	r->step = r->background < 0 ? 3 : 4;
 }
 
 static uint8_t *fit(struct reader *r, struct td_buf *b, size_t stride, size_t rows)
@@ -196,14 +222,23 @@ static uint8_t *fit(struct reader *r, struct td_buf *b, size_t stride, size_t ro
 	return b->data;
 }
 
+/* Rounded to nearest, as Pillow does. */
+static void lay_over(uint8_t *p, size_t pixels, unsigned level)
+{
+	for (; pixels > 0; pixels--, p += 4)
+		for (int c = 0; c < 3; c++)
+			p[c] = (uint8_t)((p[c] * p[3] + level * (255u - p[3]) + 127) / 255);
+}
+
 static void run(struct reader *r)
 {
 	set_up(r);
 	int passes = png_set_interlace_handling(r->png);
 	png_read_update_info(r->png, r->png_info);
 	const struct td_window *w = &r->want;
-	size_t row_bytes = png_get_rowbytes(r->png, r->png_info), stride = (size_t)w->width * 3;
-	if (row_bytes != (size_t)r->info->width * 3)
+	size_t row_bytes = png_get_rowbytes(r->png, r->png_info),
+	       stride = (size_t)w->width * r->step;
+	if (row_bytes != (size_t)r->info->width * r->step)
 		png_error(r->png, "unexpected pixel format");
 	/* interlaced rows are put together pass by pass and need their full width */
 	bool whole = passes > 1 || w->width == r->info->width;
@@ -219,15 +254,55 @@ static void run(struct reader *r)
 			uint8_t *row = wanted ? to + (y - w->y) * stride : spare;
 			png_read_row(r->png, whole ? row : spare, NULL);
 			if (wanted && !whole)
-				memcpy(row, spare + (size_t)w->x * 3, stride);
+				memcpy(row, spare + (size_t)w->x * r->step, stride);
 		}
 	}
-	r->out = (struct td_pixels){ .data = whole && to ? to + (size_t)w->x * 3 : to,
+	if (to && r->background >= 0)
+		lay_over(to, stride * w->height / 4, (unsigned)r->background);
+	r->out = (struct td_pixels){ .data = whole && to ? to + (size_t)w->x * r->step : to,
 		.width = w->width,
 		.height = w->height,
 		.channels = 3,
+		.step = r->step,
+		.stride = stride,
+		.grey = r->info->channels - r->info->alpha == 1 };
+}
+
+/* Without alpha, or with it laid over the background, rounded to nearest. */
+static void to_floats(const struct reader *r, float *out, const uint16_t *in, size_t pixels)
+{
+	uint64_t level = (uint64_t)TD_MAX(r->background, 0) * 257;
+	for (; pixels > 0; pixels--, in += r->step)
+		for (int c = 0; c < 3; c++) {
+			uint64_t v = in[c];
+			if (r->step == 4)
+				v = (v * in[3] + level * (65535u - in[3]) + 32767) / 65535;
+			*out++ = (float)v;
+		}
+}
+
+static void run_sixteen(struct reader *r)
+{
+	set_up(r);
+	int passes = png_set_interlace_handling(r->png);
+	png_read_update_info(r->png, r->png_info);
+	size_t width = r->info->width, height = r->info->height, stride = width * r->step * 2;
+	if (png_get_rowbytes(r->png, r->png_info) != stride)
+		png_error(r->png, "unexpected pixel format");
+	uint8_t *all = fit(r, r->row, stride, height);
+	float *out = (float *)(void *)fit(r, r->pixels, width * 3 * sizeof(float), height);
+	for (int pass = 0; pass < passes; pass++)
+		for (size_t y = 0; y < height; y++)
+			png_read_row(r->png, all + y * stride, NULL);
+	to_floats(r, out, (const uint16_t *)(const void *)all, width * height);
+	r->out = (struct td_pixels){ .data = r->pixels->data,
+		.width = r->info->width,
+		.height = r->info->height,
+		.channels = 3,
 		.step = 3,
-		.stride = stride };
+		.stride = width * 3 * sizeof(float),
+		.elem = TD_FLOAT32,
+		.grey = r->info->channels - r->info->alpha == 1 };
 }
 
 static int guarded_run(struct reader *r)
@@ -238,13 +313,23 @@ static int guarded_run(struct reader *r)
 		if (!r->png_info)
 			r->code = TUNDISH_E_MEMORY;
 		else
-			run(r);
+			(r->sixteen ? run_sixteen : run)(r);
 	}
 	png_destroy_read_struct(&r->png, &r->png_info, NULL);
 	return r->code;
 }
 
-int td_png_decode(struct td_pixels *ret, struct td_buf *pixels, struct td_buf *row,
+static int finish(struct reader *r, struct td_pixels *ret, struct tundish_error *e)
+{
+	if (guarded_run(r) < 0)
+		return td_err(
+		    e, r->code, "%s", r->code == TUNDISH_E_MEMORY ? "out of memory" : r->message);
+	if (r->pixels)
+		*ret = r->out;
+	return 0;
+}
+
+int td_png_decode(struct td_pixels *ret, struct td_buf *pixels, struct td_buf *row, int background,
     const struct td_image_info *info, const void *data, size_t len,
     const struct td_window *window, struct tundish_error *e)
 {
@@ -252,12 +337,22 @@ int td_png_decode(struct td_pixels *ret, struct td_buf *pixels, struct td_buf *r
 		.len = len,
 		.info = info,
 		.want = *window,
+		.background = background,
 		.pixels = pixels,
 		.row = row };
-	if (guarded_run(&r) < 0)
-		return td_err(
-		    e, r.code, "%s", r.code == TUNDISH_E_MEMORY ? "out of memory" : r.message);
-	if (pixels)
-		*ret = r.out;
-	return 0;
+	return finish(&r, ret, e);
+}
+
+int td_png_decode16(struct td_pixels *ret, struct td_buf *pixels, struct td_buf *row,
+    int background, const struct td_image_info *info, const void *data, size_t len,
+    struct tundish_error *e)
+{
+	struct reader r = { .data = data,
+		.len = len,
+		.info = info,
+		.background = background,
+		.sixteen = true,
+		.pixels = pixels,
+		.row = row };
+	return finish(&r, ret, e);
 }

@@ -387,3 +387,17 @@ int td_store_pixels(const struct td_pixels *src, const struct td_store *store,
 	}
 	return 0;
 }
+
+/* In squares, so that both sides stay in the cache. */
+void td_transpose(void *to, const void *from, uint32_t width, uint32_t height, size_t bytes)
+{
+	const uint32_t side = 32;
+	const uint8_t *in = from;
+	uint8_t *out = to;
+	for (uint32_t y0 = 0; y0 < height; y0 += side)
+		for (uint32_t x0 = 0; x0 < width; x0 += side)
+			for (uint32_t y = y0; y < TD_MIN(y0 + side, height); y++)
+				for (uint32_t x = x0; x < TD_MIN(x0 + side, width); x++)
+					memcpy(out + ((size_t)x * height + y) * bytes,
+					    in + ((size_t)y * width + x) * bytes, bytes);
+}

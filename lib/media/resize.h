@@ -27,6 +27,9 @@ struct td_scratch {
 };
 void td_scratch_free(struct td_scratch *s);
 
+/* Rows become columns: `to` has the pixels of a picture of height x width, `bytes` each. */
+void td_transpose(void *to, const void *from, uint32_t width, uint32_t height, size_t bytes);
+
 /* Takes a source of pixels, uint8 or float32 where a float may lie, to store->out, which has
  * as many channels. Of any other type pixels can only be moved: to the same size and type,
  * unscaled. The result depends on nothing but the arguments: the same on every CPU. MEMORY

@@ -136,7 +136,7 @@ static int add_feature(struct td_pack *p, const struct td_scan *scan, const stru
     const json_t *theirs, const char *key, const struct td_feature_facts *facts, struct tundish_error *e)
 {
 	int kind = only_kind(facts, scan->schema.records);
-	if (kind == TUNDISH_KIND_NONE || strcmp(key, td_index_key) == 0)
+	if (kind == TUNDISH_KIND_NONE || td_key_optional(key, strlen(key)))
 		return 0;
 	const struct td_kind_facts *k = &facts->kinds[kind];
 	int64_t length = k->least == k->most && k->least > 0 ? (int64_t)k->least : -1;

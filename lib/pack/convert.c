@@ -29,6 +29,7 @@ struct fields {
 
 /* What one thread works with. */
 struct hand {
+	struct td_prepare *prepare;
 	struct td_prep_desk desk;
 	struct td_loaded loaded;
 	struct td_buf path;
@@ -81,7 +82,7 @@ static int check_options(struct convert *c, struct tundish_error *e)
 	if (rc == 0)
 		rc = td_key_names_parse(&c->keys, o->keys, e);
 	if (rc == 0)
-		rc = td_prepare_parse(&c->prepare, o, e);
+		rc = td_prepare_init(&c->prepare, o, e);
 	if (rc == 0)
 		rc = td_cut_parse(&c->cut, o, e);
 	if (rc == 0 && o->stratify && strcmp(o->stratify, "label") != 0 && strcmp(o->stratify, "none") != 0)
@@ -165,11 +166,26 @@ static int64_t clip_length(const struct convert *c)
 	return c->list.n_clips == 0 ? 1 : c->cut.edge == TD_EDGE_KEEP ? -1 : (int64_t)c->cut.av.clip;
 }
 
+/* Numbers under two keys, VALUE and SHAPE, which TFDS sees as one feature; or of one shape. */
+static bool tensor_features(struct convert *c, enum td_elem dtype, unsigned n_axes, const uint64_t *shape)
+{
+	struct td_pack *p = &c->p;
+	if (asprintf(&c->value_key, "%s/value", c->keys.image) < 0 ||
+	    asprintf(&c->shape_key, "%s/shape", c->keys.image) < 0 ||
+	    !td_pack_feature(p, c->keys.image, TD_FEATURE_TEXT, 1))
+		return false;
+	p->features[p->n_features - 1].json = td_meta_tensor(td_elem_name(dtype), n_axes, shape);
+	return p->features[p->n_features - 1].json && td_pack_feature(p, "dtype", TD_FEATURE_TEXT, 1);
+}
+
 static bool picture_features(struct convert *c)
 {
 	struct td_pack *p = &c->p;
 	const struct td_key_names *k = &c->keys;
-	return td_pack_feature(p, c->list.n_clips ? "frames" : k->image, TD_FEATURE_IMAGE, clip_length(c)) &&
+	bool raw = c->prepare.form == TD_FORM_RAW;
+	return (raw ? tensor_features(c, c->prepare.sixteen ? TD_UINT16 : TD_UINT8, 3, NULL)
+		    : td_pack_feature(p, c->list.n_clips ? "frames" : k->image, TD_FEATURE_IMAGE,
+			  clip_length(c))) &&
 	    td_pack_feature(p, k->height, TD_FEATURE_INT, 1) &&
 	    td_pack_feature(p, k->width, TD_FEATURE_INT, 1) &&
 	    td_pack_feature(p, k->format, TD_FEATURE_TEXT, 1);
@@ -180,17 +196,12 @@ static bool array_features(struct convert *c)
 {
 	struct td_pack *p = &c->p;
 	const struct td_arrays *a = &c->list.arrays;
-	if (asprintf(&c->value_key, "%s/value", c->keys.image) < 0 ||
-	    asprintf(&c->shape_key, "%s/shape", c->keys.image) < 0 ||
-	    !td_pack_feature(p, c->keys.image, TD_FEATURE_TEXT, 1))
-		return false;
-	p->features[p->n_features - 1].json = td_meta_tensor(td_elem_name(a->dtype), a->n_axes,
-	    c->alike ? a->shape : NULL);
+	bool ok = tensor_features(c, a->dtype, a->n_axes, c->alike ? a->shape : NULL);
 	if (!a->one_kind)
 		p->no_tfds = "the arrays have different types or numbers of axes";
 	if (a->dtype == TD_COMPLEX64 || a->dtype == TD_COMPLEX128)
 		p->no_tfds = "it has no complex numbers of these types";
-	return p->features[p->n_features - 1].json && td_pack_feature(p, "dtype", TD_FEATURE_TEXT, 1);
+	return ok;
 }
 
 static bool has_feature(const struct td_pack *p, const char *key)
@@ -359,14 +370,25 @@ static int make_picture(struct convert *c, const struct subject *subject, struct
 				     td_prepare_picture(&c->prepare, &h->desk, s->data, s->len, &p, e);
 	if (rc < 0)
 		return rc;
-	const struct td_bytes format = bytes_of(p.info.kind == TD_IMAGE_PNG ? "png" : "jpeg");
-	const int64_t width = p.info.width, height = p.info.height;
+	const struct td_bytes format = bytes_of(p.raw ? "raw" : p.info.kind == TD_IMAGE_PNG ? "png" : "jpeg");
+	const struct td_bytes dtype = bytes_of(p.info.bits == 16 ? "uint16" : "uint8");
+	const struct td_bytes colours = bytes_of(p.traits.colours);
+	const int64_t shape[] = { p.info.height, p.info.width, 3 };
+	const int64_t bits = p.bits, orientation = p.traits.orientation;
 	struct fields *f = start_fields(h);
-	add_bytes(f, k->image, &p.image);
+	add_bytes(f, p.raw ? c->value_key : k->image, &p.image);
+	if (p.raw)
+		add_field(f, &(struct td_field){ .key = c->shape_key, .kind = TUNDISH_INT64, .n = 3,
+		    .ints = shape });
+	add_bytes(f, p.raw ? "dtype" : NULL, &dtype);
 	add_bytes(f, k->format, &format);
-	add_int(f, k->height, &height);
-	add_int(f, k->width, &width);
+	add_int(f, k->height, &shape[0]);
+	add_int(f, k->width, &shape[1]);
 	add_bytes(f, p.index.len ? td_index_key : NULL, &p.index);
+	/* what the file was, where it was not the usual */
+	add_bytes(f, strcmp(p.traits.colours, "rgb") ? td_colours_key : NULL, &colours);
+	add_int(f, p.bits != 8 ? td_bits_key : NULL, &bits);
+	add_int(f, p.traits.orientation > 1 ? td_orientation_key : NULL, &orientation);
 	return finish_record(c, subject, h, frames, e);
 }
 
@@ -416,8 +438,8 @@ static int make_array(struct convert *c, const struct subject *subject, struct h
 
 static int encode_pixels(void *ctx, struct td_buf *out, const struct td_pixels *pixels, struct tundish_error *e)
 {
-	const struct convert *c = ctx;
-	return td_prepare_pixels(&c->prepare, out, pixels, e);
+	struct hand *h = ctx;
+	return td_prepare_pixels(h->prepare, &h->desk, out, pixels, e);
 }
 
 static int make(void *ctx, uint32_t number, unsigned worker, struct td_buf *frames, struct tundish_error *e)
@@ -544,7 +566,8 @@ static int make_hands(struct convert *c, struct tundish_error *e)
 		return td_err_memory(e);
 	for (unsigned i = 0; i < c->n_hands; i++) {
 		c->hands[i].loaded.encode = encode_pixels;
-		c->hands[i].loaded.encode_ctx = c;
+		c->hands[i].loaded.encode_ctx = &c->hands[i];
+		c->hands[i].prepare = &c->prepare;
 	}
 	return 0;
 }
@@ -565,6 +588,7 @@ static void free_convert(struct convert *c)
 	td_listing_free(&c->list);
 	td_key_names_free(&c->keys);
 	td_cut_free(&c->cut);
+	td_prepare_fini(&c->prepare);
 	free(c->value_key);
 	free(c->shape_key);
 	td_pack_free(&c->p);
@@ -603,8 +627,10 @@ int tundish_convert(const struct tundish_pack_options *options, struct tundish_p
 		rc = make_hands(&c, ret_error);
 	if (rc == 0)
 		rc = c.list.n_streams ? convert_stream(&c, ret_error) : convert_listed(&c, ret_error);
-	if (rc == 0)
+	if (rc == 0) {
+		td_prepare_tell(&c.prepare);
 		rc = td_pack_result(ret_result, &c.p, ret_error);
+	}
 	free_convert(&c);
 	return rc;
 }

@@ -225,6 +225,13 @@ static json_t *options_json(const struct td_pack *p)
 	if (d->label_offset)
 		json_object_set_new(o, "label_offset", json_integer(d->label_offset));
 	set_option(o, "reencode", d->reencode);
+	if (d->shorter_side)
+		json_object_set_new(o, "shorter_side", count(d->shorter_side));
+	if (d->max_side)
+		json_object_set_new(o, "max_side", count(d->max_side));
+	if (d->apply_orientation)
+		json_object_set_new(o, "apply_orientation", json_true());
+	set_option(o, "alpha", d->alpha);
 	set_option(o, "jpeg_index", d->jpeg_index);
 	if (strcmp(p->command, "convert") == 0)
 		set_option(o, "check", checks[d->check]);

@@ -2,10 +2,13 @@
  * What becomes of a picture on its way into a record. */
 #include "prepare.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/number.h"
+#include "base/talk.h"
+#include "base/thread.h"
 #include "record/foreign.h"
 #include "record/sample.h"
 #include "record/sequence.h"
@@ -22,28 +25,67 @@ static unsigned number_behind(const char *spec, const char *prefix, unsigned mos
 	return good && n <= most ? (unsigned)n : 0;
 }
 
-/* "jpeg:95", "jpeg-lossless", "jpeg-lossless:restart=rows", "jpeg-lossless:restart=off" */
+/* "jpeg:95", "png", "raw", "raw:uint16", "jpeg-lossless", "jpeg-lossless:restart=off" */
 static int parse_form(struct td_prepare *p, const char *spec, struct tundish_error *e)
 {
-	static const char lossless[] = "jpeg-lossless", *const restarts[] = { ":restart=rows",
-		"", ":restart=off" };
+	static const struct {
+		const char *spec;
+		enum td_form form;
+		bool restarts, sixteen;
+	} forms[] = {
+		{ "png", TD_FORM_PNG, false, false },
+		{ "raw", TD_FORM_RAW, false, false },
+		{ "raw:uint8", TD_FORM_RAW, false, false },
+		{ "raw:uint16", TD_FORM_RAW, false, true },
+		{ "jpeg-lossless", TD_FORM_LOSSLESS, true, false },
+		{ "jpeg-lossless:restart=rows", TD_FORM_LOSSLESS, true, false },
+		{ "jpeg-lossless:restart=off", TD_FORM_LOSSLESS, false, false },
+	};
+	p->quality = TD_PREPARE_QUALITY;
 	if (!spec)
 		return 0;
-	p->quality = (int)number_behind(spec, "jpeg:", 100);
-	if (p->quality) {
-		p->form = TD_FORM_JPEG;
-		return 0;
-	}
-	size_t skip = strncmp(spec, lossless, sizeof lossless - 1) == 0 ? sizeof lossless - 1 : 0;
-	for (size_t i = 0; skip && i < TD_COUNT(restarts); i++)
-		if (strcmp(spec + skip, restarts[i]) == 0) {
-			p->form = TD_FORM_LOSSLESS;
-			p->restarts = i < 2;
+	for (size_t i = 0; i < TD_COUNT(forms); i++)
+		if (strcmp(spec, forms[i].spec) == 0) {
+			p->form = forms[i].form;
+			p->restarts = forms[i].restarts;
+			p->sixteen = forms[i].sixteen;
 			return 0;
 		}
+	p->form = TD_FORM_JPEG;
+	p->quality = (int)number_behind(spec, "jpeg:", 100);
+	if (p->quality)
+		return 0;
 	return td_err(e, TUNDISH_E_USAGE,
-	    "reencode: \"%s\" is neither jpeg:Q with Q from 1 to 100 nor jpeg-lossless with "
-	    "or without restart=rows or off", TD_ESC(spec));
+	    "reencode: \"%s\" is none of jpeg:Q with Q from 1 to 100, png, raw[:uint8|uint16] and "
+	    "jpeg-lossless[:restart=rows|off]", TD_ESC(spec));
+}
+
+static int parse_alpha(struct td_prepare *p, const char *spec, struct tundish_error *e)
+{
+	static const struct {
+		const char *spec;
+		int level;
+	} levels[] = { { "drop", -1 }, { "black", 0 }, { "white", 255 } };
+	p->background = -1;
+	size_t i = 0;
+	while (spec && i < TD_COUNT(levels) && strcmp(spec, levels[i].spec) != 0)
+		i++;
+	if (i == TD_COUNT(levels))
+		return td_err(e, TUNDISH_E_USAGE, "alpha: \"%s\" is neither drop, black nor white",
+		    TD_ESC(spec));
+	p->background = levels[i].level;
+	return 0;
+}
+
+/* Pixels that have to stay cannot change. */
+static int check_lossless(const struct td_prepare *p, struct tundish_error *e)
+{
+	const struct tundish_pack_options *o = p->o;
+	if (p->form == TD_FORM_LOSSLESS &&
+	    (o->shorter_side || o->max_side || o->apply_orientation || p->background >= 0))
+		return td_err(e, TUNDISH_E_USAGE, "reencode: jpeg-lossless keeps all pixels as they are; "
+		    "with shorter-side, max-side, apply-orientation and alpha it is jpeg:Q, png or raw");
+	return 0;
 }
 
 /* "rows", "mcus:8", "off" */
@@ -59,32 +101,71 @@ static int parse_index(struct td_prepare *p, const char *spec, struct tundish_er
 	    TD_ESC(spec));
 }
 
-int td_prepare_parse(struct td_prepare *ret, const struct tundish_pack_options *o,
+int td_prepare_init(struct td_prepare *p, const struct tundish_pack_options *o,
     struct tundish_error *e)
 {
-	struct td_prepare p = { .o = o };
-	int rc = parse_form(&p, o->reencode, e);
+	p->o = o;
+	int rc = parse_form(p, o->reencode, e);
 	if (rc == 0)
-		rc = parse_index(&p, o->jpeg_index, e);
+		rc = parse_index(p, o->jpeg_index, e);
 	if (rc == 0)
-		*ret = p;
+		rc = parse_alpha(p, o->alpha, e);
+	if (rc == 0)
+		rc = check_lossless(p, e);
+	/* the other half is for records */
+	p->ledger.budget = td_memory(o->memory) / 2;
+	td_gate_init(&p->gate, &p->ledger);
 	return rc;
+}
+
+void td_prepare_tell(const struct td_prepare *p)
+{
+	static const char *const said[TD_CHANGES] = { "made smaller", "turned upright",
+		"of 16 bits reduced to 8 (--reencode raw:uint16 keeps them)",
+		"of CMYK turned into RGB", NULL };
+	struct td_buf text = { 0 };
+	bool ok = true;
+	for (int i = 0; ok && i < TD_CHANGES; i++) {
+		uint64_t n = p->changed[i];
+		const char *what = said[i] ? said[i] :
+		    p->background < 0	   ? "without their alpha" :
+		    p->background == 0	   ? "laid over black" :
+					     "laid over white";
+		if (n)
+			ok = td_buf_printf(&text, "%s%" PRIu64 " %s", text.len ? ", " : "", n, what);
+	}
+	if (ok && text.len)
+		td_notice(&p->o->listener, "pictures: %s", (const char *)text.data);
+	td_buf_free(&text);
+}
+
+void td_prepare_fini(struct td_prepare *p)
+{
+	td_gate_fini(&p->gate);
 }
 
 void td_prep_desk_free(struct td_prep_desk *desk)
 {
 	td_decoder_free(desk->decoder);
+	td_scratch_free(&desk->scratch);
 	td_buf_free(&desk->encoded);
 	td_buf_free(&desk->index);
 	td_buf_free(&desk->record);
+	td_buf_free(&desk->made);
+	td_buf_free(&desk->wide);
+	td_buf_free(&desk->turned);
 	*desk = (struct td_prep_desk){ 0 };
 }
 
 /* ---- pictures ---- */
 
-static int need_decoder(struct td_prep_desk *desk, struct tundish_error *e)
+static int need_decoder(const struct td_prepare *p, struct td_prep_desk *desk,
+    struct tundish_error *e)
 {
-	return desk->decoder ? 0 : td_decoder_new(&desk->decoder, e);
+	int rc = desk->decoder ? 0 : td_decoder_new(&desk->decoder, e);
+	if (rc == 0)
+		td_decoder_background(desk->decoder, p->background);
+	return rc;
 }
 
 /* A JPEG whose coefficients cannot be written anew without loss stays as it is, like
@@ -101,17 +182,165 @@ static int rewrite(const struct td_prepare *p, struct td_prep_desk *desk,
 	return rc == TUNDISH_E_MEMORY ? rc : 0;
 }
 
-static int encode(const struct td_prepare *p, struct td_prep_desk *desk,
-    struct td_prepared *picture, struct tundish_error *e)
+/* How a picture is to look. */
+struct shape {
+	uint32_t width, height; /* as it is stored, before it is turned */
+	unsigned orientation;	/* to undo; 1: none */
+	bool smaller;
+};
+
+static uint32_t scaled(uint32_t side, uint32_t to, uint32_t from)
 {
+	return TD_MAX((uint32_t)((uint64_t)side * to / from), 1u);
+}
+
+/* Pictures are made smaller, never larger. The other side is truncated, as torchvision
+ * does it. */
+static void fit_side(struct shape *s, uint32_t now, uint32_t most)
+{
+	if (!most || now <= most)
+		return;
+	bool wide = s->width == now;
+	uint32_t other = scaled(wide ? s->height : s->width, most, now);
+	s->width = wide ? most : other;
+	s->height = wide ? other : most;
+	s->smaller = true;
+}
+
+static struct shape wished_shape(const struct td_prepare *p, const struct td_prepared *picture)
+{
+	struct shape s = { picture->info.width, picture->info.height, 1, false };
+	fit_side(&s, TD_MIN(s.width, s.height), p->o->shorter_side);
+	fit_side(&s, TD_MAX(s.width, s.height), p->o->max_side);
+	if (p->o->apply_orientation)
+		s.orientation = picture->traits.orientation;
+	return s;
+}
+
+/* From floats, rounded to nearest; values of 8 bits times 257. */
+static int widen(struct td_buf *to, const struct td_buf *from, size_t n, float scale,
+    struct tundish_error *e)
+{
+	if (!td_buf_fit(to, n * sizeof(uint16_t)))
+		return td_err_memory(e);
+	uint16_t *out = (uint16_t *)(void *)to->data;
+	const float *in = (const float *)(const void *)from->data;
+	for (size_t i = 0; i < n; i++) {
+		float v = in[i] * scale;
+		out[i] = (uint16_t)__builtin_rintf(v < 0 ? 0 : v > 65535 ? 65535 : v);
+	}
+	return 0;
+}
+
+/* Rows and columns change places, where the orientation says so. */
+static int turn(struct td_prep_desk *desk, struct shape *s, size_t pixel_bytes,
+    const uint8_t **data, struct tundish_error *e)
+{
+	if (s->orientation < 5)
+		return 0;
+	if (!td_buf_fit(&desk->turned, (size_t)s->width * s->height * pixel_bytes))
+		return td_err_memory(e);
+	td_transpose(desk->turned.data, *data, s->width, s->height, pixel_bytes);
+	*data = desk->turned.data;
+	*s = (struct shape){ s->height, s->width, s->orientation, s->smaller };
+	return 0;
+}
+
+/* The wanted pixels in memory of their own, three values each: uint8, or uint16. */
+static int reshape(const struct td_prepare *p, struct td_prep_desk *desk, struct shape *s,
+    struct td_pixels *pixels, struct tundish_error *e)
+{
+	bool wide = p->form == TD_FORM_RAW && p->sixteen;
+	size_t values = (size_t)s->width * s->height * 3, bytes;
+	if (td_mul_overflow(values, wide ? sizeof(float) : 1, &bytes) ||
+	    !td_buf_fit(&desk->made, bytes))
+		return td_err_memory(e);
+	const struct td_store store = {
+		.width = s->width,
+		.height = s->height,
+		.rule = TD_RESIZE_ANTIALIAS,
+		/* before rows and columns change places */
+		.hflip = strchr("\2\3\7\x8", (int)s->orientation),
+		.vflip = strchr("\3\4\6\7", (int)s->orientation),
+		.dtype = wide ? TUNDISH_FLOAT32 : TUNDISH_UINT8,
+		.out = desk->made.data,
+	};
+	bool floats = pixels->elem == TD_FLOAT32;
+	int rc = td_store_pixels(pixels, &store, &desk->scratch, e);
+	if (rc == 0 && wide)
+		rc = widen(&desk->wide, &desk->made, values, floats ? 1 : 257, e);
+	if (rc < 0)
+		return rc;
+	size_t pixel_bytes = wide ? 6 : 3;
+	const uint8_t *data = wide ? desk->wide.data : desk->made.data;
+	rc = turn(desk, s, pixel_bytes, &data, e);
+	*pixels = (struct td_pixels){ .data = data, .width = s->width, .height = s->height,
+		.channels = 3, .step = 3, .stride = (size_t)s->width * pixel_bytes,
+		.grey = pixels->grey };
+	return rc;
+}
+
+static void count(struct td_prepare *p, const struct td_prepared *picture, const struct shape *s)
+{
+	const bool changed[TD_CHANGES] = {
+		[TD_CHANGE_SMALLER] = s->smaller,
+		[TD_CHANGE_TURNED] = s->orientation > 1,
+		[TD_CHANGE_DEPTH] = picture->bits == 16 && !p->sixteen,
+		[TD_CHANGE_INKS] = picture->info.channels == 4 && !picture->info.alpha,
+		[TD_CHANGE_ALPHA] = picture->traits.transparent,
+	};
+	for (int i = 0; i < TD_CHANGES; i++)
+		if (changed[i])
+			p->changed[i]++;
+}
+
+static int write_form(const struct td_prepare *p, struct td_prep_desk *desk, enum td_form form,
+    const struct td_pixels *pixels, struct td_prepared *picture, struct tundish_error *e)
+{
+	int rc = 0;
+	if (form == TD_FORM_RAW) {
+		picture->raw = true;
+		picture->image = (struct td_bytes){ pixels->data, pixels->stride * pixels->height };
+	} else {
+		rc = form == TD_FORM_JPEG ? td_jpeg_encode(&desk->encoded, pixels, p->quality, e) :
+					    td_png_encode(&desk->encoded, pixels, e);
+		picture->image = (struct td_bytes){ desk->encoded.data, desk->encoded.len };
+	}
+	picture->info = (struct td_image_info){
+		.kind = form == TD_FORM_PNG ? TD_IMAGE_PNG : TD_IMAGE_JPEG,
+		.width = pixels->width,
+		.height = pixels->height,
+		.channels = pixels->grey && form != TD_FORM_RAW ? 1 : 3,
+		.bits = p->sixteen ? 16 : 8,
+	};
+	return rc;
+}
+
+/* Decodes, changes and encodes, where anything is to change. */
+static int encode(struct td_prepare *p, struct td_prep_desk *desk, struct td_prepared *picture,
+    struct tundish_error *e)
+{
+	struct shape s = wished_shape(p, picture);
+	bool new_pixels = s.smaller || s.orientation > 1 || p->form == TD_FORM_RAW;
+	bool covers = p->background >= 0 && picture->traits.transparent;
+	if (p->form == TD_FORM_KEPT && !new_pixels && !covers)
+		return 0;
+	enum td_form form = p->form	? p->form :
+	    picture->info.kind == TD_IMAGE_PNG ? TD_FORM_PNG :
+						 TD_FORM_JPEG;
 	struct td_pixels pixels;
+	if (p->sixteen)
+		td_decoder_sixteen(desk->decoder);
 	int rc = td_decode(desk->decoder, &pixels, &picture->info, picture->image.data,
 	    picture->image.len, NULL, false, e);
-	if (rc == 0)
-		rc = td_jpeg_encode(&desk->encoded, &pixels, p->quality, e);
-	picture->info.kind = TD_IMAGE_JPEG;
-	picture->image = (struct td_bytes){ desk->encoded.data, desk->encoded.len };
-	return rc;
+	if (rc == 0 && new_pixels)
+		rc = reshape(p, desk, &s, &pixels, e);
+	if (rc < 0)
+		return rc;
+	count(p, picture, &s);
+	if (p->o->apply_orientation)
+		picture->traits.orientation = 1;
+	return write_form(p, desk, form, &pixels, picture, e);
 }
 
 /* Of a picture that can have one. */
@@ -125,7 +354,58 @@ static int make_index(const struct td_prepare *p, struct td_prep_desk *desk,
 	return rc == TUNDISH_E_MEMORY ? rc : 0;
 }
 
-int td_prepare_picture(const struct td_prepare *p, struct td_prep_desk *desk, const void *data,
+/* Whether pixels may be touched at all. */
+static bool may_encode(const struct td_prepare *p)
+{
+	const struct tundish_pack_options *o = p->o;
+	return p->form > TD_FORM_LOSSLESS || o->shorter_side || o->max_side || o->apply_orientation ||
+	    p->background >= 0;
+}
+
+static int change(struct td_prepare *p, struct td_prep_desk *desk, struct td_prepared *picture,
+    struct tundish_error *e)
+{
+	int rc = 0;
+	desk->encoded.len = 0;
+	if (p->form == TD_FORM_LOSSLESS)
+		rc = rewrite(p, desk, picture, e);
+	else if (may_encode(p))
+		rc = encode(p, desk, picture, e);
+	if (rc == 0 && p->index == TD_INDEX_MAKE && !picture->raw)
+		rc = make_index(p, desk, &picture->image, &picture->index, e);
+	return rc;
+}
+
+/* Pictures up to this need not ask. */
+#define SMALL_PICTURE ((uint64_t)16 << 20)
+
+/* What decoding, resizing and turning take at most. */
+static uint64_t need_of(const struct td_prepare *p, const struct td_image_info *info)
+{
+	uint64_t pixels = (uint64_t)info->width * info->height;
+	unsigned each = info->progressive ? 10 : 4;
+	if (may_encode(p))
+		each += p->sixteen ? 12 + 12 + 6 : 3 + 3;
+	return pixels * each;
+}
+
+static int change_by_gate(struct td_prepare *p, struct td_prep_desk *desk,
+    struct td_prepared *picture, struct tundish_error *e)
+{
+	uint64_t need = need_of(p, &picture->info);
+	if (need <= SMALL_PICTURE)
+		return change(p, desk, picture, e);
+	td_gate_enter(&p->gate, need);
+	int rc = change(p, desk, picture, e);
+	/* what only a large picture needed; the result stays until the next one */
+	td_decoder_free(desk->decoder);
+	desk->decoder = NULL;
+	td_scratch_free(&desk->scratch);
+	td_gate_leave(&p->gate, need);
+	return rc;
+}
+
+int td_prepare_picture(struct td_prepare *p, struct td_prep_desk *desk, const void *data,
     size_t len, struct td_prepared *ret, struct tundish_error *e)
 {
 	const struct tundish_pack_options *o = p->o;
@@ -136,17 +416,17 @@ int td_prepare_picture(const struct td_prepare *p, struct td_prep_desk *desk, co
 		    what ? what : "", what ? ")" : "");
 	}
 	int rc = 0;
-	if (p->form || p->index == TD_INDEX_MAKE || o->check == TUNDISH_CHECK_DECODE)
-		rc = need_decoder(desk, e);
+	bool works = p->form || may_encode(p) || p->index == TD_INDEX_MAKE;
+	if (works || o->check == TUNDISH_CHECK_DECODE)
+		rc = need_decoder(p, desk, e);
 	if (rc == 0)
 		rc = td_image_check(&made.info, data, len, o->check, o->max_pixels, desk->decoder, e);
-	desk->encoded.len = 0;
-	if (rc == 0 && p->form == TD_FORM_LOSSLESS)
-		rc = rewrite(p, desk, &made, e);
-	else if (rc == 0 && p->form)
-		rc = encode(p, desk, &made, e);
-	if (rc == 0 && p->index == TD_INDEX_MAKE)
-		rc = make_index(p, desk, &made.image, &made.index, e);
+	if (rc < 0)
+		return rc;
+	td_image_traits(&made.traits, &made.info, data, len);
+	made.bits = made.info.bits;
+	if (works)
+		rc = change_by_gate(p, desk, &made, e);
 	if (rc == 0)
 		*ret = made;
 	return rc;
@@ -154,19 +434,34 @@ int td_prepare_picture(const struct td_prepare *p, struct td_prep_desk *desk, co
 
 /* ---- pixels ---- */
 
-int td_prepare_pixels(const struct td_prepare *p, struct td_buf *out, const struct td_pixels *pixels,
-    struct tundish_error *e)
+int td_prepare_pixels(struct td_prepare *p, struct td_prep_desk *desk, struct td_buf *out,
+    const struct td_pixels *pixels, struct tundish_error *e)
 {
-	return td_jpeg_encode(out, pixels, p->form == TD_FORM_JPEG ? p->quality : TD_PREPARE_QUALITY, e);
+	const struct td_prepared as = {
+		.info = { .width = pixels->width, .height = pixels->height, .channels = 3 },
+		.traits.orientation = 1,
+	};
+	struct shape s = wished_shape(p, &as);
+	struct td_pixels made = *pixels;
+	if (p->form == TD_FORM_RAW)
+		return td_err(e, TUNDISH_E_UNSUPPORTED, "reencode: raw is for files of pictures");
+	int rc = s.smaller ? reshape(p, desk, &s, &made, e) : 0;
+	if (rc < 0)
+		return rc;
+	count(p, &as, &s);
+	return p->form == TD_FORM_PNG ? td_png_encode(out, &made, e) :
+					td_jpeg_encode(out, &made, p->quality, e);
 }
 
-int td_prepare_made(const struct td_prepare *p, struct td_prep_desk *desk, const void *data, size_t len,
+int td_prepare_made(struct td_prepare *p, struct td_prep_desk *desk, const void *data, size_t len,
     struct td_prepared *ret, struct tundish_error *e)
 {
-	struct td_prepared made = { .image = { data, len } };
+	struct td_prepared made = {
+		.image = { data, len }, .traits = { .orientation = 1, .colours = "rgb" }, .bits = 8
+	};
 	int rc = td_image_header(&made.info, data, len, p->o->max_pixels, e);
 	if (rc == 0 && p->index == TD_INDEX_MAKE)
-		rc = need_decoder(desk, e);
+		rc = need_decoder(p, desk, e);
 	if (rc == 0 && p->index == TD_INDEX_MAKE)
 		rc = make_index(p, desk, &made.image, &made.index, e);
 	if (rc == 0)
@@ -189,7 +484,7 @@ static bool find_image(const void *record, size_t bytes, struct td_bytes *ret)
 	return true;
 }
 
-int td_prepare_record(const struct td_prepare *p, struct td_prep_desk *desk, const void *record,
+int td_prepare_record(struct td_prepare *p, struct td_prep_desk *desk, const void *record,
     size_t bytes, struct td_bytes *ret, struct tundish_error *e)
 {
 	struct td_bytes image, index = { NULL, 0 };
@@ -198,7 +493,7 @@ int td_prepare_record(const struct td_prepare *p, struct td_prep_desk *desk, con
 	    td_message_kind(record, bytes) == TD_MESSAGE_SEQUENCE ||
 	    !find_image(record, bytes, &image))
 		return 0;
-	int rc = need_decoder(desk, e);
+	int rc = need_decoder(p, desk, e);
 	if (rc == 0 && p->index == TD_INDEX_MAKE)
 		rc = make_index(p, desk, &image, &index, e);
 	desk->record.len = 0;

@@ -289,6 +289,7 @@ static void free_shard(struct shard *s)
 	free(s->hands);
 	td_scan_free(&s->scan);
 	td_filter_free(&s->filter);
+	td_prepare_fini(&s->prepare);
 	td_paths_free(&s->paths);
 	td_pack_free(&s->p);
 }
@@ -304,7 +305,7 @@ int tundish_shard(const struct tundish_pack_options *options, struct tundish_pac
 	s.p.ctx = &s;
 	int rc = td_pack_check(&s.p, ret_error);
 	if (rc == 0)
-		rc = td_prepare_parse(&s.prepare, &o, ret_error);
+		rc = td_prepare_init(&s.prepare, &o, ret_error);
 	if (rc == 0)
 		rc = find_files(&s, ret_error);
 	if (rc == 0)

@@ -2,15 +2,27 @@
  * The picture and the label in an Example, under the names that people use. */
 #include "sample.h"
 
-#include <stdbool.h>
 #include <string.h>
 
+#include "base/attr.h"
 #include "example.h"
 
 const char *const td_image_keys[TD_KEYS] = { "image", "image/encoded" };
 const char *const td_label_keys[TD_KEYS] = { "label", "image/class/label" };
 
 const char td_index_key[] = "image/jpeg_index";
+const char td_colours_key[] = "image/colorspace";
+const char td_bits_key[] = "image/bits";
+const char td_orientation_key[] = "image/orientation";
+
+bool td_key_optional(const char *key, size_t bytes)
+{
+	const char *const keys[] = { td_index_key, td_colours_key, td_bits_key, td_orientation_key };
+	for (size_t i = 0; i < TD_COUNT(keys); i++)
+		if (bytes == strlen(keys[i]) && memcmp(key, keys[i], bytes) == 0)
+			return true;
+	return false;
+}
 
 static bool is_key(const struct tundish_feature *f, const char *key)
 {

@@ -46,7 +46,9 @@ static bool warn_feature(struct td_lines *w, const struct td_schema *s, size_t i
 	if (ok && n > 1)
 		ok = warn(w, "%s %s changes kind: %s", what, name, (const char *)kinds.data);
 	td_buf_free(&kinds);
-	if (ok && f->missing.path)
+	bool optional = td_key_optional(
+	    td_map_key(&s->features, i), s->features.entries[i].key_bytes);
+	if (ok && f->missing.path && !optional)
 		ok = warn(w, "%s %s is missing in %" PRIu64 " of %" PRIu64 " records, first %s: record %"
 		    PRIu64, what, name, s->records - f->records, s->records,
 		    TD_ESC(f->missing.path), f->missing.record);

@@ -134,7 +134,6 @@ digest() {
 	usage_error convert "$PHOTOS" -o out/p --labels what
 	usage_error convert "$PHOTOS" -o out/p --labels 'regex:nogroup'
 	usage_error convert "$PHOTOS" -o out/p --reencode jpeg:0
-	usage_error convert "$PHOTOS" -o out/p --reencode png
 	usage_error convert "$PHOTOS" -o out/p --reencode jpeg-lossless:95
 	usage_error convert "$PHOTOS" -o out/p --reencode jpeg-lossless:restart=mcus
 	usage_error convert "$PHOTOS" -o out/p --jpeg-index mcus:0
@@ -430,7 +429,7 @@ print(json.dumps(r, sort_keys=True))'
 	run_split 0 convert in -o out/p --labels csv:t.csv --columns age,weight,note,code:text --keys height=,width=
 	same "$(features out/*-of-*)" '{"age": [-4], "code": ["008"], "filename": ["cat_01.jpg"], "label": [1], "note": [""], "weight": [2.0]}
 {"age": [3], "code": ["007"], "filename": ["cat_00.jpg"], "label": [0], "note": ["x, y"], "weight": [0.5]}
-{"age": [5], "code": ["009"], "filename": ["cat_02.jpg"], "label": [0], "note": ["z"], "weight": [1000.0]}
+{"age": [5], "code": ["009"], "filename": ["cat_02.jpg"], "image/colorspace": ["grey"], "label": [0], "note": ["z"], "weight": [1000.0]}
 {"code": ["010"], "filename": ["cat_03.jpg"], "label": [1], "note": ["w"], "weight": [0.25]}'
 	output=$(cat out/features.json)
 	json 'sorted(j["featuresDict"]["features"]) == ["code", "filename", "image", "label", "note", "weight"]'

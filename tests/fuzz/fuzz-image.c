@@ -34,6 +34,26 @@ static void window(struct td_decoder *d, const struct td_image_info *info, const
 	free(kept);
 }
 
+/* Over a background, and with all bits. */
+static void other_ways(struct td_decoder *d, const struct td_image_info *info, const uint8_t *data, size_t len)
+{
+	struct tundish_error e = { 0 };
+	struct td_image_traits t;
+	struct td_pixels p;
+	td_image_traits(&t, info, data, len);
+	MUST(t.orientation >= 1 && t.orientation <= 8 && t.colours && (t.grey || info->channels > 1 || info->palette));
+	for (int level = -1; level < 256; level += 128) {
+		td_decoder_background(d, level);
+		td_decoder_sixteen(d);
+		int r = td_decode(d, &p, info, data, len, NULL, true, &e);
+		if (r)
+			must_be_told(r, &e);
+		else
+			MUST(p.width == info->width && (p.elem == TD_FLOAT32) == (info->kind == TD_IMAGE_PNG && info->bits == 16));
+	}
+	td_decoder_background(d, -1);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	static struct td_decoder *d;
@@ -54,5 +74,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 			must_be_told(r, &why);
 	}
 	window(d, &info, data, len);
+	other_ways(d, &info, data, len);
 	return 0;
 }
