@@ -438,6 +438,13 @@ struct tundish_pack_options {
 	const char *region;	/* * only "y:x:height:width" of each array */
 	int apply_scale;	/* * gain, offset and reflectance factor, as float32 */
 	int stack;		/* * all frames of a file in one record, not one each */
+	const char *max_nodata;	/* * "25%" of a tile's pixels may have the data ignore value; NULL: all */
+	/* * ENVI raster of labels for the cubes: "gt.hdr" or "gt.hdr:center", the value in the
+	 * middle of a tile, "gt.hdr:majority", that of most of its pixels; NULL. */
+	const char *label_raster;
+	const char *unlabelled;	/* * tiles that have none there: "drop" (NULL); "keep", with label -1 */
+	const char *interleave;	/* * "bsq", "bil", "bip", whatever ENVI headers say; NULL */
+	int pixel_origin;	/* * of SPE axes: number of the first column; 1 */
 	/* * Frames of videos: "all" (NULL), "every:K", "fps:F" (those shown at even steps of
 	 * time), "keys". */
 	const char *frames;

@@ -69,6 +69,9 @@ struct td_raster_info {
 
 enum {
 	TD_RASTER_HEADER_ONLY = 1, /* for looking: pixels may be missing or too few */
+	TD_RASTER_BSQ = 2, /* this interleave, whatever an ENVI header says of it */
+	TD_RASTER_BIL = 4,
+	TD_RASTER_BIP = 8,
 };
 
 /* Opens a file of one of the kinds, reading its header (and an SPE's footer) alone. For

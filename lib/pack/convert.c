@@ -69,6 +69,7 @@ void tundish_convert_options_init(struct tundish_pack_options *ret_options)
 		.shard_bytes = (uint64_t)128 << 20,
 		.check = TUNDISH_CHECK_STRUCTURE,
 		.shuffle = -1,
+		.pixel_origin = 1,
 		.on_error = TUNDISH_SKIP,
 		.max_record_bytes = INT32_MAX,
 		.max_pixels = (uint64_t)1 << 28,
@@ -120,6 +121,7 @@ static int list_items(struct convert *c, struct tundish_error *e)
 	c->p.found = c->list.found;
 	c->p.left_out = c->list.left_out + c->list.parts_left_out;
 	c->p.left_out_what = c->list.parts_left_out ? "others" : c->list.left_out == 1 ? "other file" : "other files";
+	c->p.about = td_about_json(&c->list.about);
 	memcpy(c->p.left_out_kinds, c->list.left_out_kinds, sizeof c->p.left_out_kinds);
 	return 0;
 }
@@ -221,6 +223,12 @@ static bool extra_features(struct convert *c)
 		ok = has_feature(&c->p, spec->key) || td_pack_feature(&c->p, spec->key,
 		    spec->kind == TUNDISH_INT64 ? TD_FEATURE_INT :
 		    spec->kind == TUNDISH_FLOAT ? TD_FEATURE_FLOAT : TD_FEATURE_TEXT, spec->length);
+		if (ok && spec->doubles) {
+			const uint64_t n = (uint64_t)spec->length;
+			struct td_feature_spec *feature = &c->p.features[c->p.n_features - 1];
+			feature->json = td_meta_tensor("float64", 1, spec->length >= 0 ? &n : NULL);
+			ok = feature->json != NULL;
+		}
 	}
 	return ok;
 }
@@ -453,7 +461,8 @@ static int make(void *ctx, uint32_t number, unsigned worker, struct td_buf *fram
 	if (rc < 0)
 		return rc;
 	const struct td_class *class = item->class >= 0 ? &c->p.classes.list[item->class] : NULL;
-	struct subject s = { .name = td_item_name(&c->list, item), .labelled = class != NULL };
+	struct subject s = { .name = td_item_name(&c->list, item), .label = -1,
+		.labelled = class || item->flags & TD_ITEM_UNLABELLED };
 	s.group = td_pack_group_name(&c->list, item, &s.group_len);
 	if (class) {
 		s.label = class->label;

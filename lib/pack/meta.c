@@ -242,6 +242,13 @@ static json_t *options_json(const struct td_pack *p)
 	set_option(o, "region", d->region);
 	if (d->drop_bad_bands)
 		json_object_set_new(o, "drop_bad_bands", json_true());
+	set_option(o, "max_nodata", d->max_nodata);
+	if (d->label_raster)
+		json_object_set_new(o, "label_raster", text(td_path_base(d->label_raster)));
+	set_option(o, "unlabelled", d->unlabelled);
+	set_option(o, "interleave", d->interleave);
+	if (d->pixel_origin != 1)
+		json_object_set_new(o, "pixel_origin", json_integer(d->pixel_origin));
 	set_option(o, "group_by", d->group_by);
 	set_option(o, "split_by", d->split_by);
 	if (d->apply_scale)
@@ -428,6 +435,7 @@ static int write_own(struct td_pack *p, json_t *files, struct tundish_error *e)
 	    member(&out, "written", count(p->written)) && member(&out, "bad", count(p->bad.count)) &&
 	    member(&out, "left_out", count(p->left_out)) && shards_list(&out, p) &&
 	    (p->classes.n == 0 || classes_list(&out, p)) && faults_list(&out, &p->bad) &&
+	    (!p->about || member(&out, "arrays", json_incref(p->about))) &&
 	    member(&out, "metadata", json_incref(files));
 	/* the last comma goes */
 	if (ok) {

@@ -128,6 +128,7 @@ void td_pack_free(struct td_pack *p)
 	free(p->class_counts);
 	free(p->names_file);
 	free(p->identity);
+	json_decref(p->about);
 	for (size_t i = 0; i < p->n_features; i++) {
 		free(p->features[i].key);
 		free(p->features[i].json);

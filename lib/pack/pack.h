@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * What convert and shard share: from a plan and a way to make records to a whole set. */
 #pragma once
+#include <jansson.h>
+
 #include "plan.h"
 #include "set.h"
 #include "source/bad.h"
@@ -41,6 +43,7 @@ struct td_pack {
 	char left_out_kinds[64];
 	struct td_feature_spec *features;
 	size_t n_features, features_cap;
+	json_t *about; /* what the files that items were cut from say of themselves; NULL */
 	const char *no_tfds; /* why TFDS cannot read this; NULL: it can */
 
 	/* Appends the frame of an item's record. 0; MEMORY ends the run; any other code

@@ -25,7 +25,7 @@ int td_settle_items(struct td_listing *l, const struct td_list_options *o, struc
 			l->items[i].class = map[l->items[i].class];
 	free(map);
 	for (size_t i = 0; rc == 0 && i < c->n; i++)
-		if (c->list[i].items == 0)
+		if (c->list[i].items == 0 && o->class_list)
 			td_notice(o->listener, "%s: class \"%s\" has no items",
 			    TD_ESC(o->class_list), TD_ESC(c->list[i].name));
 	return rc;
@@ -47,7 +47,7 @@ static int drop_unlabelled(struct td_listing *l, struct td_bad *bad, const char 
 	size_t n = 0;
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < l->n; i++) {
-		if (l->items[i].class >= 0)
+		if (l->items[i].class >= 0 || l->items[i].flags & TD_ITEM_UNLABELLED)
 			l->items[n++] = l->items[i];
 		else if (!td_item_path(&path, l, &l->items[i]))
 			rc = td_err_memory(e);
@@ -147,8 +147,9 @@ static int find_folder_classes(struct td_listing *l, const struct td_list_option
 		struct td_item *item = &l->items[i];
 		const char *name = td_item_name(l, item) + l->roots[item->root].skip;
 		size_t n = strcspn(name, "/");
-		own += item->flags & TD_ITEM_LABELS ? 1 : 0;
-		if (!name[n] || item->flags & TD_ITEM_LABELS)
+		bool says = item->flags & (TD_ITEM_LABELS | TD_ITEM_UNLABELLED);
+		own += says;
+		if (!name[n] || says)
 			continue;
 		item->class = td_classes_add(&l->classes, name, n);
 		if (item->class == -1)

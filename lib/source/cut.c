@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/number.h"
 #include "format.h"
+#include "media/raster.h"
 
 #define BANDS_MOST 1000000
 
@@ -130,6 +132,57 @@ static int parse_split_by(struct td_cut *cut, const struct tundish_pack_options 
 	return 0;
 }
 
+/* "25", "25%" */
+static int parse_nodata(struct td_cut *cut, const char *spec, struct tundish_error *e)
+{
+	double percent;
+	cut->max_nodata = 2;
+	if (!spec)
+		return 0;
+	size_t len = strlen(spec);
+	len -= len && spec[len - 1] == '%';
+	if (!td_parse_double(&percent, spec, len) || !(percent >= 0 && percent <= 100))
+		return td_err(e, TUNDISH_E_USAGE, "max-nodata: \"%s\" is no percentage", TD_ESC(spec));
+	cut->max_nodata = percent / 100;
+	return 0;
+}
+
+/* "gt.hdr", "gt.hdr:center", "gt.hdr:majority" */
+static int parse_label_raster(struct td_cut *cut, const char *spec, struct tundish_error *e)
+{
+	const char *colon = spec ? strrchr(spec, ':') : NULL;
+	if (!spec)
+		return 0;
+	cut->majority = colon && strcmp(colon, ":majority") == 0;
+	bool word = colon && (cut->majority || strcmp(colon, ":center") == 0);
+	cut->label_raster = strndup(spec, word ? (size_t)(colon - spec) : strlen(spec));
+	if (!cut->label_raster)
+		return td_err_memory(e);
+	return *cut->label_raster ? 0 : td_err(e, TUNDISH_E_USAGE, "label-raster: needs a file");
+}
+
+static int parse_words(struct td_cut *cut, const struct tundish_pack_options *o, struct tundish_error *e)
+{
+	static const struct {
+		const char *word;
+		int flag;
+	} interleaves[] = { { "bsq", TD_RASTER_BSQ }, { "bil", TD_RASTER_BIL }, { "bip", TD_RASTER_BIP } };
+	for (size_t i = 0; o->interleave && i < TD_COUNT(interleaves); i++)
+		if (strcasecmp(o->interleave, interleaves[i].word) == 0)
+			cut->raster_flags = interleaves[i].flag;
+	if (o->interleave && !cut->raster_flags)
+		return td_err(e, TUNDISH_E_USAGE, "interleave: \"%s\" is none of bsq, bil, bip", TD_ESC(o->interleave));
+	cut->keep_unlabelled = o->unlabelled && strcmp(o->unlabelled, "keep") == 0;
+	if (o->unlabelled && !cut->keep_unlabelled && strcmp(o->unlabelled, "drop") != 0)
+		return td_err(e, TUNDISH_E_USAGE, "unlabelled: \"%s\" is neither drop nor keep", TD_ESC(o->unlabelled));
+	if (o->pixel_origin != 0 && o->pixel_origin != 1)
+		return td_err(e, TUNDISH_E_USAGE, "pixel-origin: %d is neither 0 nor 1", o->pixel_origin);
+	cut->pixel_origin = o->pixel_origin;
+	if (o->label_raster && o->labels && strcmp(o->labels, "folder") != 0)
+		return td_err(e, TUNDISH_E_USAGE, "a label raster and other labels cannot go together");
+	return td_cells_parse(&cut->columns, o->columns, NULL, e);
+}
+
 int td_cut_parse(struct td_cut *ret, const struct tundish_pack_options *o, struct tundish_error *e)
 {
 	struct td_cut cut = {
@@ -149,6 +202,12 @@ int td_cut_parse(struct td_cut *ret, const struct tundish_pack_options *o, struc
 	if (rc == 0)
 		rc = parse_split_by(&cut, o, e);
 	if (rc == 0)
+		rc = parse_nodata(&cut, o->max_nodata, e);
+	if (rc == 0)
+		rc = parse_label_raster(&cut, o->label_raster, e);
+	if (rc == 0)
+		rc = parse_words(&cut, o, e);
+	if (rc == 0)
 		rc = td_av_parse(&cut.av, o, e);
 	if (rc < 0)
 		td_cut_free(&cut);
@@ -160,5 +219,7 @@ int td_cut_parse(struct td_cut *ret, const struct tundish_pack_options *o, struc
 void td_cut_free(struct td_cut *cut)
 {
 	free(cut->bands);
+	free(cut->label_raster);
+	td_cells_free(&cut->columns);
 	*cut = (struct td_cut){ 0 };
 }

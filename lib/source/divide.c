@@ -96,9 +96,11 @@ static int add_parts(struct divide *d, const struct td_item *file, const struct 
 	for (uint32_t i = 0; rc == 0 && i < parts->n; i++) {
 		item.part = parts->numbers ? parts->numbers[i] : i;
 		item.class = file->class;
-		item.flags &= (uint8_t)~TD_ITEM_LABELS;
+		item.flags &= (uint8_t)~(TD_ITEM_LABELS | TD_ITEM_UNLABELLED);
 		if (label && *label)
 			rc = find_class(d, &item, label);
+		else if (label && parts->unlabelled)
+			item.flags |= TD_ITEM_UNLABELLED;
 		if (rc == 0 && group)
 			rc = find_group(d, &item, group);
 		if (rc == 0)
@@ -137,6 +139,29 @@ static int add_roots(struct divide *d)
 	return 0;
 }
 
+/* The classes in the order that a file gives them; all files that do must agree. */
+static int take_classes(struct divide *d, const struct td_parts *parts)
+{
+	struct td_classes *c = &d->l->classes;
+	size_t n = 0;
+	if (d->o->class_list || parts->classes.len == 0)
+		return 0;
+	bool first = c->n == 0;
+	for (size_t at = 0; at < parts->classes.len; n++) {
+		const char *name = (const char *)parts->classes.data + at;
+		size_t len = strlen(name);
+		int32_t class = first ? td_classes_add(c, name, len) : td_classes_find(c, name, len);
+		if (class == -2)
+			return td_err_memory(d->e);
+		if (class != (int32_t)n)
+			return td_err(d->e, TUNDISH_E_USAGE, first ? "class \"%s\" stands twice in the label raster" :
+			    "class \"%s\" is not the same for all files: give a --class-list", TD_ESC(name));
+		at += len + 1;
+	}
+	c->fixed = true;
+	return 0;
+}
+
 static int add_file(struct divide *d, struct td_item item, struct td_parts *parts)
 {
 	int rc = 0;
@@ -148,7 +173,11 @@ static int add_file(struct divide *d, struct td_item item, struct td_parts *part
 	if (rc == 0)
 		rc = keep_index(d, &item, parts);
 	if (rc == 0)
+		rc = take_classes(d, parts);
+	if (rc == 0)
 		rc = add_parts(d, &item, parts);
+	if (rc == 0 && parts->about && !td_about_add(&d->l->about, td_item_name(d->l, &item), parts->about))
+		rc = td_err_memory(d->e);
 	if (rc == 0 && parts->data_path && !td_map_at(&d->data_files, parts->data_path, strlen(parts->data_path)))
 		rc = td_err_memory(d->e);
 	d->l->n_clips += parts->clips ? parts->n : 0;

@@ -67,6 +67,14 @@ bool td_extra_bytes(struct td_extras *x, const char *key, const struct td_bytes 
 	return true;
 }
 
+bool td_extra_doubles(struct td_extras *x, const char *key, const double *values, size_t n)
+{
+	bool ok = td_extra_bytes(x, key, &(struct td_bytes){ values, n * sizeof *values }, 1);
+	if (ok)
+		x->list[x->n - 1].doubles = true;
+	return ok;
+}
+
 bool td_extra_text(struct td_extras *x, const char *key, const char *text)
 {
 	return td_extra_bytes(x, key, &(struct td_bytes){ text, strlen(text) }, 1);
@@ -111,23 +119,34 @@ bool td_specs_add(struct td_specs *s, const char *key, int kind, int64_t length)
 		free(copy);
 		return false;
 	}
-	s->list[s->n++] = (struct td_spec){ copy, kind, length };
+	s->list[s->n++] = (struct td_spec){ .key = copy, .kind = kind, .length = length };
 	return true;
+}
+
+static size_t count_doubles(const struct td_extras *x, const struct td_extra *extra)
+{
+	const struct text *text = (const void *)(x->data.data + extra->values + sizeof(struct td_bytes));
+	return text->len / sizeof(double);
 }
 
 bool td_specs_of(struct td_specs *s, const struct td_extras *x)
 {
 	bool ok = true;
-	for (size_t i = 0; ok && i < x->n; i++)
-		ok = td_specs_add(s, (const char *)x->data.data + x->list[i].key, x->list[i].kind,
-		    (int64_t)x->list[i].n);
+	for (size_t i = 0; ok && i < x->n; i++) {
+		const struct td_extra *extra = &x->list[i];
+		size_t n = extra->doubles ? count_doubles(x, extra) : extra->n;
+		ok = td_specs_add(s, (const char *)x->data.data + extra->key, extra->kind, (int64_t)n);
+		if (ok)
+			s->list[s->n - 1].doubles = extra->doubles;
+	}
 	return ok;
 }
 
 static const struct td_spec *find(const struct td_specs *s, const struct td_spec *like)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (s->list[i].kind == like->kind && strcmp(s->list[i].key, like->key) == 0)
+		if (s->list[i].kind == like->kind && s->list[i].doubles == like->doubles &&
+		    strcmp(s->list[i].key, like->key) == 0)
 			return &s->list[i];
 	return NULL;
 }

@@ -12,6 +12,7 @@ struct td_extras {
 		int kind; /* enum tundish_kind */
 		size_t key, values, n; /* where in data */
 		size_t step; /* as in struct td_field */
+		bool doubles;
 	} *list;
 	size_t n, cap;
 };
@@ -20,6 +21,8 @@ void td_extras_free(struct td_extras *x);
 bool td_extra_ints(struct td_extras *x, const char *key, const int64_t *values, size_t n) td_must_check;
 bool td_extra_floats(struct td_extras *x, const char *key, const float *values, size_t n) td_must_check;
 bool td_extra_bytes(struct td_extras *x, const char *key, const struct td_bytes *values, size_t n) td_must_check;
+/* Records have no such numbers: they are bytes, raw and little-endian. */
+bool td_extra_doubles(struct td_extras *x, const char *key, const double *values, size_t n) td_must_check;
 bool td_extra_text(struct td_extras *x, const char *key, const char *text) td_must_check;
 /* The last one that was added has so many values for each frame. */
 void td_extra_step(struct td_extras *x, size_t values);
@@ -33,6 +36,7 @@ struct td_specs {
 		char *key;
 		int kind;
 		int64_t length; /* values a record, or -1 where it differs */
+		bool doubles;	/* that many of them, in one value of raw bytes */
 	} *list;
 	size_t n, cap;
 	bool met; /* by td_specs_meet(): an empty list means that nothing is common */

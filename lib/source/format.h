@@ -6,6 +6,7 @@
 #include "av.h"
 #include "base/buf.h"
 #include "base/elem.h"
+#include "cells.h"
 #include "extra.h"
 #include "tundish.h"
 
@@ -28,6 +29,13 @@ struct td_cut {
 	uint64_t region[4]; /* y, x, height, width */
 	bool apply_scale;
 	bool stack;	    /* all frames of a file are one item */
+	int pixel_origin;   /* of a sensor's first column */
+	int raster_flags;   /* enum of raster.h: a forced interleave */
+	double max_nodata;  /* share of a tile's pixels, 0 to 1; more: any */
+	char *label_raster; /* NULL: none */
+	bool majority;	    /* the label that most pixels have, not the one in the middle */
+	bool keep_unlabelled;
+	struct td_cells columns; /* members of what the header says that become features */
 	uint32_t block_h, block_w; /* groups of tiles; tiles across their borders are none */
 	struct td_av_cut av;
 	uint64_t max_bytes, max_pixels;
@@ -73,6 +81,10 @@ struct td_parts {
 	/* Items that no split may part, where these are not all of the file: a text each,
 	 * with its NUL, that tells the groups in a file apart ("3:1"). Empty: the file. */
 	struct td_buf groups;
+	/* The classes that `labels` are of, where their order is given: texts likewise. */
+	struct td_buf classes;
+	bool unlabelled; /* "" there means label -1, whatever folder the file is in */
+	json_t *about; /* what the file says of itself, for all of the set; NULL */
 };
 void td_parts_free(struct td_parts *parts);
 

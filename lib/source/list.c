@@ -495,9 +495,9 @@ static int settle_columns(struct lister *w, struct tundish_error *e)
 	struct td_cells *c = &w->l->columns;
 	bool table = w->labels.from == TD_LABELS_CSV;
 	for (size_t i = 0; i < c->n; i++)
-		if (!c->list[i].found)
+		if (!c->list[i].found && !(c->list[i].feature && td_about_has(&w->l->about, c->list[i].name)))
 			return td_err(e, TUNDISH_E_USAGE, "no column \"%s\" in %s", TD_ESC(c->list[i].name),
-			    table ? TD_ESC(w->labels.file) : "the side-cars: columns need --labels csv: or json");
+			    table ? TD_ESC(w->labels.file) : "side-cars or headers");
 	td_cells_settle(c);
 	if (!td_cells_specs(c, &w->l->specs))
 		return td_err_memory(e);
@@ -591,5 +591,6 @@ void td_listing_free(struct td_listing *l)
 		free(l->streams[i].prefix);
 	}
 	free(l->streams);
+	td_about_free(&l->about);
 	*l = (struct td_listing){ 0 };
 }

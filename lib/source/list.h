@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * What there is to convert: the items below the sources, with their classes. */
 #pragma once
+#include "about.h"
 #include "bad.h"
 #include "base/map.h"
 #include "classes.h"
@@ -35,6 +36,7 @@ enum {
 	TD_ITEM_NAMED = 4, /* by the user: an item whatever it holds */
 	TD_ITEM_PART = 8,  /* one of several in its file */
 	TD_ITEM_LABELS = 16, /* its file says its class */
+	TD_ITEM_UNLABELLED = 32, /* its file says that it has none: the label is -1 */
 };
 
 /* Where in its archive, which is the root's folder, a member lies. What stands behind the
@@ -84,6 +86,7 @@ struct td_listing {
 	uint64_t work_bytes;	/* that reading an item takes at most, about */
 	struct td_specs specs; /* that the extras of all items have */
 	struct td_cells columns; /* features from a table or side-cars */
+	struct td_about about; /* what the files say of themselves */
 	struct td_map groups;  /* names of those that are not a file's -> uint32_t td_item.group */
 	size_t n_clips;
 	bool sequences;        /* some items follow one another: frames, clips, windows */

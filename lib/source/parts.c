@@ -11,6 +11,8 @@ void td_parts_free(struct td_parts *parts)
 	td_specs_free(&parts->specs);
 	td_buf_free(&parts->labels);
 	td_buf_free(&parts->groups);
+	td_buf_free(&parts->classes);
+	json_decref(parts->about);
 	free(parts->numbers);
 	td_buf_free(&parts->index);
 	free(parts->loss);

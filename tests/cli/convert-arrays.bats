@@ -151,7 +151,7 @@ PY
 	holds "$stderr" "2 groups"
 	# blocks of 6x6: of 10 lines and 12 samples rows 0, 2 and 6, columns 0, 2, 6 and 8
 	run_split 0 convert in -o out/p --tile 4x4:2 --split train=.5,val=.5 --split-by blocks:6x6 --overwrite
-	holds "$stderr" "a/c.hdr: 8 tiles left out, across the borders of blocks"
+	holds "$stderr" "a/c.hdr: 8 left out, across the borders of blocks"
 	holds "$stderr" "the split is by group: 8 groups"
 	holds "$output" "40 found: 24 written, 0 bad, 16 others left out"
 	run_split 0 count out --by group --json
@@ -232,4 +232,138 @@ PY
 	run_split 1 convert in -o out/p
 	holds "$stderr" "big.hdr: record would be 2700000000 bytes; the limit is 2147483647"
 	holds "$output" "1 written, 1 bad"
+}
+
+# A cube of 10 lines and 12 samples, without data in its first quarter; labels for it, none
+# in the first three samples, then water above forest.
+make_labelled() {
+	mkdir -p in
+	python3 - <<'PY'
+import struct
+value = lambda l, s, b: 9999 if l < 5 and s < 6 else (l * 12 + s) * 5 + b
+with open("in/c.img", "wb") as f:
+    for b in range(5):
+        for l in range(10):
+            f.write(struct.pack("<12H", *(value(l, s, b) for s in range(12))))
+with open("in/c.hdr", "wb") as f:
+    f.write(b"ENVI\nsamples = 12\nlines = 10\nbands = 5\ndata type = 12\ninterleave = bsq\nbyte order = 0\n"
+            b"data ignore value = 9999\nwavelength = {400,410.5,420,430,440}\nwavelength units = \xb5m\n"
+            b"map info = {UTM, 1, 1}\nband names = {a, b, c, d, e}\n")
+with open("gt.img", "wb") as f:
+    for l in range(10):
+        f.write(bytes(0 if s < 3 else 1 + l // 5 for s in range(12)))
+head = "ENVI\nsamples = 12\nlines = 10\nbands = 1\ndata type = 1\ninterleave = bsq\nbyte order = 0\n"
+open("gt.hdr", "w").write(head + "file type = ENVI Classification\nclasses = 3\nclass names = {Unclassified, water, forest}\n")
+open("numbers.hdr", "w").write(head)
+import shutil
+shutil.copy("gt.img", "numbers.img")
+PY
+}
+
+@test "labels from a raster: of the middle or of most pixels, dropped or kept" {
+	make_labelled
+	run_split 0 convert in -o out/p --tile 5x4 --label-raster gt.hdr --order keep
+	holds "$output" "6 found: 4 written, 0 bad, 2 others left out"
+	holds "$stderr" "c.hdr: 2 left out, without a label"
+	same "$(cat out/label.labels.txt)" $'Unclassified\nwater\nforest'
+	examples '[(x["label"], x["y"], x["x"]) for x in r] == [([1], [0], [4]), ([1], [0], [8]), ([2], [5], [4]), ([2], [5], [8])]' out/*-of-*
+	run_split 0 convert in -o out/p --tile 10x4 --label-raster gt.hdr:majority --unlabelled keep --order keep --overwrite
+	examples '[x["label"] for x in r] == [[-1], [1], [1]]' out/*-of-*
+	# numbers where the raster has no names: kept as they are
+	run_split 0 convert in -o out/p --tile 5x12 --label-raster numbers.hdr:majority --order keep --overwrite
+	examples '[x["label"] for x in r] == [[1], [2]]' out/*-of-*
+	[ ! -e out/label.labels.txt ]
+	printf 'forest\nwater\nUnclassified\n' >list
+	run_split 0 convert in -o out/p --tile 5x12 --label-raster gt.hdr:majority --class-list list --order keep --overwrite
+	examples '[x["label"] for x in r] == [[1], [0]]' out/*-of-*
+	for threads in 2 8 99; do
+		run_split 0 convert in -o "j$threads/p" --tile 2x2:1 --label-raster gt.hdr:majority --max-nodata 20 -j $threads
+		[ "$threads" = 2 ] || diff -r j2 "j$threads"
+	done
+	sed -i 's/lines = 10/lines = 9/' gt.hdr
+	run_split 3 convert in -o out2/p --tile 5x4 --label-raster gt.hdr
+	holds "$stderr" "has no labels for 10 lines and 12 samples"
+	run_split 3 convert in -o out2/p --label-raster none.hdr
+	run_split 2 convert in -o out2/p --label-raster gt.hdr --labels none
+	run_split 2 convert in -o out2/p --label-raster gt.hdr --unlabelled some
+	[ ! -e out2 ]
+}
+
+@test "tiles with too little data are left out and counted" {
+	make_labelled
+	for case in "0 4" "25 4" "49.9% 4" "50 5" "100 6"; do
+		read -r most want <<<"$case"
+		run_split 0 convert in -o out/p --tile 5x4 --max-nodata "$most" --overwrite
+		same "$(tundish count out)" "$want"
+	done
+	run_split 0 convert in -o out/p --tile 5x4 --max-nodata 50 --overwrite
+	holds "$stderr" "c.hdr: 1 left out, too much without data"
+	run_split 0 convert in -o out/p --tile 5x4 --max-nodata 0 --bands 2 --overwrite
+	same "$(tundish count out)" 4
+	for wrong in x -1 101 ""; do
+		run_split 2 convert in -o out2/p --max-nodata "$wrong"
+	done
+}
+
+@test "what headers say: once a set, and by record where it is asked for" {
+	make_labelled
+	run_split 0 convert in -o out/p --tile 5x4
+	output=$(cat out/tundish.json)
+	json 'j["arrays"]["common"]["wavelength"] == [400, 410.5, 420, 430, 440] and j["arrays"]["differing"] == {}'
+	json 'j["arrays"]["common"]["wavelength units"] == "µm" and j["arrays"]["common"]["map info"] == "UTM, 1, 1"'
+	examples 'all("wavelength" not in x for x in r)' out/*-of-*
+	sed 's/410.5/411/' in/c.hdr >in/d.hdr
+	cp in/c.img in/d.img
+	run_split 0 convert in -o out/p --columns 'wavelength,wavelength units,band names,bands' --order keep --overwrite
+	examples '[x["wavelength"] for x in r] == [[400, 410.5, 420, 430, 440], [400, 411, 420, 430, 440]]' out/*-of-*
+	examples 'r[0]["wavelength units"] == ["µm".encode()] and r[0]["band names"] == [b"a", b"b", b"c", b"d", b"e"] and r[0]["bands"] == [5]' out/*-of-*
+	output=$(cat out/tundish.json)
+	json 'j["arrays"]["files"] == 2 and "wavelength" not in j["arrays"]["common"]'
+	json 'j["arrays"]["differing"]["d.hdr"] == {"wavelength": [400, 411, 420, 430, 440]}'
+	output=$(cat out/features.json)
+	json 'j["featuresDict"]["features"]["wavelength"]["tensor"]["shape"] == {"dimensions": ["5"]}'
+	run_split 2 convert in -o out2/p --columns nothing
+	holds "$stderr" 'no column "nothing" in side-cars or headers'
+}
+
+@test "an interleave that no header says" {
+	make_labelled
+	sed -i 's/= bsq/= bup/' in/c.hdr
+	run_split 3 convert in -o out/p
+	holds "$stderr" "interleave = bup"
+	run_split 0 convert in -o out/p --interleave bsq --bands 2
+	examples 'struct.unpack("<120H", r[0]["image"][0])[60:] == tuple(5 * i + 1 for i in range(60, 120))' out/*-of-*
+	run_split 2 convert in -o out/p --interleave bup
+}
+
+@test "SPE: axis, its coefficients and unit, exposure, date, values of frames" {
+	needs_shared
+	spe=$SHARED/fixtures/formats/spe
+	run_split 0 convert "$spe/v2_blut1.SPE" -o out/p --labels none
+	examples 'len(r) == 10 and [x["frame"] for x in r] == [[k] for k in range(10)]' out/*-of-*
+	c='[805.3970247667676, 0.3180204630272863, -4.2273047286305724e-05]'
+	examples "near(doubles(r[0]['axis']), [sum(c * p**i for i, c in enumerate($c)) for p in range(1, 1024)])" out/*-of-*
+	examples "doubles(r[0]['axis_coefficients']) == $c and r[3]['axis_unit'] == [b'nm']" out/*-of-*
+	examples 'r[0]["exposure_s"] == [3.0] and r[0]["date"] == [b"20Aug2013 165014"]' out/*-of-*
+	run_split 0 convert "$spe/v2_blut1.SPE" -o out/p --pixel-origin 0 --overwrite --stack
+	examples "near(doubles(r[0]['axis']), [sum(c * p**i for i, c in enumerate($c)) for p in range(0, 1023)])" out/*-of-*
+	run_split 0 convert "$spe/derived_v3_demo_2roi_first3frames.spe" -o out/p --overwrite --labels none
+	examples '[x["exposure_started"][0] for x in r] == [109296, 811765, 1525582] * 2 and [x["region"][0] for x in r] == [0] * 3 + [1] * 3' out/*-of-*
+	examples '[doubles(x["gate_delay"])[0] for x in r[:3]] == [1000000.0, 1444444.44, 1888888.89]' out/*-of-*
+	examples '[x["frame_tracking_number"][0] for x in r[3:]] == [1, 2, 3] and near(doubles(r[0]["axis"])[:2], [431.6658874510205, 431.79901292978803])' out/*-of-*
+	run_split 0 convert "$spe/derived_v3_demo_2roi_first3frames.spe" -o out/p --overwrite --labels none --stack --columns version
+	examples 'len(r) == 2 and r[0]["exposure_ended"] == [259296, 961765, 1675582] and doubles(r[1]["gate_delay"])[1] == 1444444.44 and r[0]["version"] == [3]' out/*-of-*
+	for threads in 1 2 3 8 99; do
+		run_split 0 convert "$spe" -o "j$threads/p" --labels none -j $threads
+		diff -r j1 "j$threads"
+	done
+}
+
+@test "SPE: frames that are not there are a loss" {
+	needs_shared
+	mkdir in
+	head -c 20000 "$SHARED/fixtures/formats/spe/v2_blut1.SPE" >in/cut.spe
+	run_split 1 convert in -o out/p --labels none
+	holds "$stderr" "cut.spe: 3 frames by the header are not in the file"
+	holds "$output" "7 written, 1 bad"
 }

@@ -492,6 +492,6 @@ print(json.dumps(r, sort_keys=True))'
 	run_split 1 convert in -o out/p --labels json:label=none --columns box --overwrite
 	holds "$output" "3 written, 2 bad"
 	run_split 2 convert in -o out2/p --labels json --columns nothing
-	holds "$stderr" 'no column "nothing" in the side-cars'
+	holds "$stderr" 'no column "nothing" in side-cars or headers'
 	run_split 2 convert in -o out2/p --labels json:key=age
 }

@@ -94,3 +94,8 @@ json() {
 		return 1
 	}
 }
+
+# examples EXPRESSION FILE...: a Python expression about r, the records of the files
+examples() {
+	python3 "$BATS_TEST_DIRNAME/examples.py" "$@"
+}
