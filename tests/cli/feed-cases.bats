@@ -76,3 +76,52 @@ lines() {
 @test "case 70: a feed ends after one epoch" {
 	same "$(labels "$SET" | tr ' ' '\n' | wc -l)" 23
 }
+
+@test "case 62: memory stays small while the reader sleeps" {
+	"$TUNDISH" feed "$DATA/photos" --ops 'resize:224 normalize' --batch 16 --prefetch 4 --shuffle full \
+		--epochs inf -q > >(sleep 3) &
+	pid=$!
+	sleep 1.5
+	rss=$(awk '/^VmRSS/ { print $2 }' "/proc/$pid/status")
+	kill "$pid"
+	wait "$pid" || :
+	# 5 batches of 16 x 224 x 224 x 3 floats are 47040 kB
+	[ "$rss" -gt 10000 ]
+	[ "$rss" -lt $((47040 + 65536)) ]
+}
+
+# peak_kb ARG...: the largest resident size of a run
+peak_kb() {
+	python3 - "$TUNDISH" "$@" <<'PY'
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+PY
+}
+
+@test "case 63: fifty epochs take no more memory than two" {
+	few=$(peak_kb feed "$SET" --to null --batch 4 --shuffle buffer:9 --epochs 2)
+	many=$(peak_kb feed "$SET" --to null --batch 4 --shuffle buffer:9 --epochs 50)
+	[ "$many" -lt $((few + 5120)) ]
+}
+
+@test "case 65: more files than may be open" {
+	mkdir many
+	for i in $(seq -w 0 399); do
+		cp "$SET"/*-00000-of-* "many/m-00$i-of-00400"
+	done
+	for order in off full shards+buffer:500; do
+		[ "$(ulimit -n 32; labels many --shuffle $order | tr ' ' '\n' | wc -l)" -eq 2400 ]
+	done
+	(ulimit -n 32; tundish feed many --cycle-length 100 --to null 2>"$T/err")
+	[[ $(cat "$T/err") =~ ^2400\ images ]]
+	same "$(ulimit -n 32; tundish count many)" 2400
+}
+
+@test "case 76: grey, RGB, RGBA and thin pictures in one batch" {
+	mixed=$CASES/76-mixed-channels-and-sizes/in
+	tundish feed "$mixed" --ops resize:16 -q >"$T/out.npy"
+	grep -aq "'shape': (7, 16, 16, 3), }  # image" "$T/out.npy"
+	run_split 1 feed "$mixed" --to null
+	[[ $stderr =~ "pictures differ in size: first "[^:]*"a-rgb.jpg: 96x128, then "[^:]*"d-small.png: 5x7; " ]]
+}
