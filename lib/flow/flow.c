@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "batch.h"
+#include "groups.h"
 #include "plan.h"
 #include "probe.h"
 #include "record/ahead.h"
@@ -128,6 +129,8 @@ static int open_flow(struct tundish_flow *f, const struct tundish_flow_options *
 		rc = td_records_open(&f->set, o, e);
 	if (rc == 0 && !f->set.stream)
 		rc = td_files_new(&f->files, f->set.files.paths, f->set.files.n, e);
+	if (rc == 0 && f->recipe.chain.clip.frames && !f->set.stream && !f->set.raw)
+		rc = td_groups_open(f, e);
 	if (rc == 0)
 		rc = td_plan_order(f, o, &sampler, &spec, e);
 	td_sampler_spec_free(&sampler);

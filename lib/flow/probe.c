@@ -260,7 +260,7 @@ static int find_keys(struct tundish_flow *f, const struct td_keys *asked, struct
 	struct td_recipe *r = &f->recipe;
 	struct td_schema seen = { 0 };
 	const struct search search = { asked, &r->keys, r->chain.select ? &seen : NULL, &r->tensor,
-		r->chain.clip.frames > 0 };
+		r->chain.clip.frames > 0 && !r->grouped };
 	int rc = f->set.stream ? search_stream(f, &search, e) : r->raw ? 0 : search_files(f, &search, e);
 	if (rc == 0)
 		rc = take_asked(&r->keys, asked, e);
@@ -288,8 +288,9 @@ static int check_clips(const struct td_recipe *r, struct tundish_error *e)
 		    "image/encoded, or such a list of SequenceExamples; name it");
 	if (r->raw)
 		return td_err(e, TUNDISH_E_USAGE, "pictures in folders have no frames for clip");
-	if (r->cache && r->cache->kind != TD_CACHE_RAW)
-		return td_err(e, TUNDISH_E_USAGE, "with clip the cache can be raw only");
+	if (r->cache && (r->cache->kind != TD_CACHE_RAW || r->grouped))
+		return td_err(e, TUNDISH_E_USAGE, r->grouped ? "clips of several records are not kept in a cache" :
+		    "with clip the cache can be raw only");
 	return 0;
 }
 

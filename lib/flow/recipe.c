@@ -87,7 +87,7 @@ static int parse(const struct td_recipe *r, const void *record, size_t bytes, st
 		rc = td_err(e, TUNDISH_E_CORRUPT, "not an Example");
 	if (rc < 0 || !r->keys.image)
 		return rc;
-	if (r->chain.clip.frames)
+	if (r->chain.clip.frames && !r->grouped)
 		return find_frames(r, record, bytes, ret, e);
 	rc = check_feature(s.image, r->keys.image, TUNDISH_BYTES, e);
 	if (rc == 0 && tundish_feature_bytes(s.image, 0, &ret->file, &ret->file_bytes) != 1)
@@ -320,24 +320,46 @@ static int make_clip(const struct td_recipe *r, struct td_desk *desk, struct fou
 	return rc;
 }
 
+/* Label and other features into their place. */
+static int take_features(const struct td_recipe *r, struct td_desk *desk, const void *record, size_t bytes,
+    const struct td_room *room, struct found *ret, struct tundish_error *e)
+{
+	uint64_t begun = td_now_ns();
+	int rc = parse(r, record, bytes, ret, e);
+	if (rc == 0 && !r->raw)
+		*room->label = ret->label;
+	if (rc == 0)
+		rc = td_columns_label(room->columns, &r->outs, room->row, *room->label, e);
+	if (rc == 0 && !r->raw)
+		rc = td_columns_read(room->columns, &r->outs, room->row, record, bytes, r->ledger, e);
+	ret->label = *room->label;
+	desk->parse_ns += td_now_ns() - begun;
+	return rc;
+}
+
+int td_recipe_make_frame(const struct td_recipe *r, struct td_desk *desk, const void *record,
+    size_t bytes, uint32_t frame, uint64_t epoch, uint64_t position, const struct td_room *room,
+    bool *ret_differs, struct tundish_error *e)
+{
+	struct found found;
+	*ret_differs = false;
+	int rc = frame == 0 ? take_features(r, desk, record, bytes, room, &found, e) :
+			      parse(r, record, bytes, &found, e);
+	if (rc < 0 || !r->keys.image)
+		return rc;
+	return make_picture(r, desk, &found, record, bytes, TD_NO_RECORD, epoch, position,
+	    (uint8_t *)room->image + frame * (r->row_bytes / r->chain.clip.frames), ret_differs, e);
+}
+
 int td_recipe_make(const struct td_recipe *r, struct td_desk *desk, const void *record,
     size_t bytes, uint64_t number, uint64_t epoch, uint64_t position, const struct td_room *room,
     bool *ret_differs, struct tundish_error *e)
 {
 	struct found found;
-	uint64_t begun = td_now_ns();
-	int rc = parse(r, record, bytes, &found, e);
 	*ret_differs = false;
-	if (rc == 0 && !r->raw)
-		*room->label = found.label;
-	if (rc == 0)
-		rc = td_columns_label(room->columns, &r->outs, room->row, *room->label, e);
-	if (rc == 0 && !r->raw)
-		rc = td_columns_read(room->columns, &r->outs, room->row, record, bytes, r->ledger, e);
-	desk->parse_ns += td_now_ns() - begun;
+	int rc = take_features(r, desk, record, bytes, room, &found, e);
 	if (rc < 0 || !r->keys.image)
 		return rc;
-	found.label = *room->label;
 	return r->chain.clip.frames ?
 	    make_clip(r, desk, &found, record, bytes, epoch, position, room->image, ret_differs, e) :
 	    make_picture(r, desk, &found, record, bytes, number, epoch, position, room->image, ret_differs, e);

@@ -16,6 +16,7 @@ struct td_recipe {
 	struct td_outs outs;
 	struct td_tensor tensor;
 	struct td_ledger *ledger;
+	bool grouped;		/* a clip is made of several records */
 	bool raw;		/* records are pictures and nothing else; the caller knows labels */
 	uint64_t seed, max_pixels;
 	struct td_cache *cache;	/* or NULL */
@@ -42,6 +43,10 @@ struct td_room {
  * the size. */
 int td_recipe_make(const struct td_recipe *r, struct td_desk *desk, const void *record,
     size_t bytes, uint64_t number, uint64_t epoch, uint64_t position, const struct td_room *room,
+    bool *ret_differs, struct tundish_error *e);
+/* A frame of a row's clip; the first one also gives label and features. */
+int td_recipe_make_frame(const struct td_recipe *r, struct td_desk *desk, const void *record,
+    size_t bytes, uint32_t frame, uint64_t epoch, uint64_t position, const struct td_room *room,
     bool *ret_differs, struct tundish_error *e);
 /* The same from what was kept. */
 int td_recipe_make_kept(const struct td_recipe *r, struct td_desk *desk,

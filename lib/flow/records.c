@@ -278,6 +278,16 @@ static bool all_folders(const struct tundish_flow_options *options)
 	return true;
 }
 
+int td_records_count(struct td_records *set, struct tundish_error *e)
+{
+	uint64_t all = set->first[set->files.n];
+	set->records = all > set->skip ? all - set->skip : 0;
+	if (set->limit && set->records > set->limit)
+		set->records = set->limit;
+	return set->records ? 0 : td_err(e, TUNDISH_E_EMPTY, "%s%s: %s", TD_ESC(set->files.paths[0]),
+	    set->files.n > 1 ? " and others" : "", all ? "no records behind skip" : "no records");
+}
+
 int td_records_open(struct td_records *ret, const struct tundish_flow_options *options,
     struct tundish_error *e)
 {
@@ -291,16 +301,8 @@ int td_records_open(struct td_records *ret, const struct tundish_flow_options *o
 		rc = list(&set, options, e);
 	else if (rc == TUNDISH_E_EMPTY && !options->n_mix && all_folders(options))
 		rc = list_pictures(&set, options, e);
-	if (rc == 0 && !set.stream) {
-		uint64_t all = set.first[set.files.n];
-		set.records = all > set.skip ? all - set.skip : 0;
-		if (set.limit && set.records > set.limit)
-			set.records = set.limit;
-		if (set.records == 0)
-			rc = td_err(e, TUNDISH_E_EMPTY, "%s%s: %s", TD_ESC(set.files.paths[0]),
-			    set.files.n > 1 ? " and others" : "",
-			    all ? "no records behind skip" : "no records");
-	}
+	if (rc == 0 && !set.stream)
+		rc = td_records_count(&set, e);
 	if (rc < 0) {
 		td_records_close(&set);
 		return rc;
@@ -321,11 +323,21 @@ struct td_spot td_records_spot(const struct td_records *set, uint64_t record)
 			high = middle;
 	}
 	uint64_t number = record - set->first[low];
-	return (struct td_spot){ low, number, set->indexes[low].entries[number] };
+	struct td_spot spot = { .file = low, .number = number, .entry = set->indexes[low].entries[number] };
+	if (set->groups) {
+		spot.number = set->groups[low].first[number];
+		spot.frames = set->groups[low].first[number + 1] - spot.number;
+	}
+	return spot;
 }
 
 void td_records_close(struct td_records *set)
 {
+	for (size_t i = 0; set->groups && i < set->files.n; i++) {
+		free(set->groups[i].entries);
+		free(set->groups[i].first);
+	}
+	free(set->groups);
 	for (size_t i = 0; set->indexes && i < set->files.n; i++)
 		td_index_free(&set->indexes[i]);
 	free(set->indexes);

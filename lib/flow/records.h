@@ -12,10 +12,18 @@ struct td_mix_source {
 	double weight; /* more than 0 */
 };
 
+/* The records of one file by groups: see groups.h. */
+struct td_group_runs {
+	struct td_index_entry *entries; /* of all records */
+	uint64_t *first;		/* where each group begins, and the end */
+	size_t n;
+};
+
 struct td_records {
 	struct td_paths files;
 	struct td_index *indexes; /* one a file; NULL when `stream` */
 	uint64_t *first;	  /* number of each file's first record, and of all at the end */
+	struct td_group_runs *groups; /* one a file, where the indexes hold groups; else NULL */
 	uint64_t records;	  /* after skip and limit; 0 while not known (stream) */
 	uint64_t skip, limit;
 	uint64_t max_bytes;	  /* a larger frame is not read */
@@ -34,6 +42,7 @@ struct td_spot {
 	size_t file;
 	uint64_t number; /* in its file */
 	struct td_index_entry entry;
+	uint64_t frames; /* of its group that are left, with this one; 0: there are none */
 };
 
 /* Lists the records; or, where the paths are folders without record files but with folders
@@ -43,4 +52,6 @@ int td_records_open(struct td_records *ret, const struct tundish_flow_options *o
     struct tundish_error *e);
 /* Record 0 .. records - 1, counted behind skip. */
 struct td_spot td_records_spot(const struct td_records *set, uint64_t record);
+/* Settles how many there are behind skip, and up to the limit; EMPTY. */
+int td_records_count(struct td_records *set, struct tundish_error *e);
 void td_records_close(struct td_records *set);

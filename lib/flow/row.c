@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "groups.h"
 
 #define STAND_INS 16
 
@@ -63,8 +64,50 @@ static bool draw_stand_in(struct tundish_flow *f, struct td_hand *hand, const st
 		return false;
 	ret->spot = td_records_spot(&f->set, pick.record);
 	ret->source = pick.source;
+	if (f->recipe.grouped)
+		td_groups_start(f, &ret->spot, item->epoch, item->position);
 	return td_record_read(&hand->spare, &f->set, f->files, &ret->spot, &ret->data, &ret->bytes,
 		   NULL) == 0;
+}
+
+/* A clip of several records, the first of which is read already. */
+static int make_group(struct tundish_flow *f, struct td_hand *hand, const struct td_item *item,
+    const struct td_spot *spot, const uint8_t *data, uint64_t bytes, bool *ret_differs,
+    struct tundish_error *e)
+{
+	const struct td_recipe *r = &f->recipe;
+	const struct td_clip *clip = &r->chain.clip;
+	struct td_room room = room_of(f, item);
+	uint64_t length = (uint64_t)(clip->frames - 1) * clip->stride + 1;
+	*ret_differs = false;
+	if (spot->frames < length)
+		return td_err(e, TUNDISH_E_SCHEMA, "its group has %llu frames, too few for a clip of %llu",
+		    (unsigned long long)spot->frames, (unsigned long long)length);
+	int rc = td_recipe_make_frame(r, &hand->desk, data, bytes, 0, item->epoch, item->position, &room,
+	    ret_differs, e);
+	for (uint32_t i = 1; i < clip->frames && rc == 0; i++) {
+		struct td_spot frame = td_groups_frame(f, spot, (uint64_t)i * clip->stride);
+		rc = td_record_read(&hand->spare, &f->set, f->files, &frame, &data, &bytes, e);
+		if (rc == 0)
+			rc = td_recipe_make_frame(r, &hand->desk, data, bytes, i, item->epoch, item->position,
+			    &room, ret_differs, e);
+		if (rc < 0 && !*ret_differs)
+			td_err_prefix(e, "record %llu of its clip", (unsigned long long)frame.number);
+	}
+	return rc;
+}
+
+/* One record, read already, and what belongs to it. */
+static int make_read(struct tundish_flow *f, struct td_hand *hand, const struct td_item *item,
+    const struct td_spot *spot, const uint8_t *data, uint64_t bytes, uint64_t number, bool *ret_differs,
+    struct tundish_error *e)
+{
+	struct td_room room = room_of(f, item);
+	set_label(f, item, spot);
+	if (f->recipe.grouped)
+		return make_group(f, hand, item, spot, data, bytes, ret_differs, e);
+	return td_recipe_make(&f->recipe, &hand->desk, data, bytes, number, item->epoch, item->position, &room,
+	    ret_differs, e);
 }
 
 /* Another record, drawn by position and attempt, in place of a bad one; blank when sixteen
@@ -72,7 +115,6 @@ static bool draw_stand_in(struct tundish_flow *f, struct td_hand *hand, const st
 static void stand_in(struct tundish_flow *f, struct td_hand *hand, const struct td_item *item)
 {
 	struct td_rng rng;
-	struct td_room room = room_of(f, item);
 	td_rng_at(&rng, f->recipe.seed, (uint32_t)item->epoch, item->position, TD_RNG_REPLACE);
 	hand->replaced++;
 	for (int attempt = 0; attempt < STAND_INS; attempt++) {
@@ -80,9 +122,7 @@ static void stand_in(struct tundish_flow *f, struct td_hand *hand, const struct 
 		bool differs;
 		if (!draw_stand_in(f, hand, item, &rng, &other))
 			continue;
-		set_label(f, item, &other.spot);
-		if (td_recipe_make(&f->recipe, &hand->desk, other.data, other.bytes, TD_NO_RECORD,
-			item->epoch, item->position, &room, &differs, NULL) < 0)
+		if (make_read(f, hand, item, &other.spot, other.data, other.bytes, TD_NO_RECORD, &differs, NULL) < 0)
 			continue;
 		item->slot->good[item->row] = 1;
 		if (item->slot->sources)
@@ -131,10 +171,8 @@ static int make(struct tundish_flow *f, struct td_hand *hand, const struct td_it
 		    item->position, &room, ret_differs, e);
 	if (f->cache.kind == TD_CACHE_RAW && !kept)
 		keep_raw(f, item);
-	set_label(f, item, &item->spot);
-	return td_recipe_make(&f->recipe, &hand->desk, kept ? kept->data : item->data,
-	    kept ? kept->bytes : item->bytes, item->record, item->epoch, item->position, &room,
-	    ret_differs, e);
+	return make_read(f, hand, item, &item->spot, kept ? kept->data : item->data,
+	    kept ? kept->bytes : item->bytes, item->record, ret_differs, e);
 }
 
 void td_row_make(struct tundish_flow *f, struct td_hand *hand, struct td_item *item)

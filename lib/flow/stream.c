@@ -138,7 +138,7 @@ static int read_record(struct tundish_flow *f, struct tundish_record *ret, struc
 		if (s->seen++ < f->set.skip)
 			continue;
 		*ret = t->next;
-		*ret_spot = (struct td_spot){ t->file, ret->number, { ret->offset, ret->bytes } };
+		*ret_spot = (struct td_spot){ t->file, ret->number, { ret->offset, ret->bytes }, 0 };
 		return 1;
 	}
 }

@@ -99,6 +99,47 @@ static const char *write_clips(const char *name, enum form form, bool short_one)
 	return in_scratch(name);
 }
 
+/* The same frames as records of their own, of one group each; between the files no group
+ * goes on. `large` puts something long before the group's name, `flaw` spoils a frame. */
+static const char *write_groups(const char *name, bool short_one, bool large, bool flaw)
+{
+	static char filler[9000];
+	struct td_buf picture = { 0 }, record = { 0 };
+	struct tundish_writer *w = NULL;
+	char path[128];
+	assert_int_equal(mkdir(in_scratch(name), 0755), 0);
+	for (unsigned i = 0; i < RECORDS; i++) {
+		if (i % 10 == 0) {
+			if (w)
+				assert_int_equal(tundish_writer_close(w, NULL), 0);
+			snprintf(path, sizeof path, "%s/g-%05u-of-00003", in_scratch(name), i / 10);
+			assert_int_equal(tundish_writer_open(&w, path, TUNDISH_NONE, 0, NULL), 0);
+		}
+		for (unsigned k = 0; k < (short_one && i == 5 ? 3 : FRAMES); k++) {
+			char group[32];
+			const int64_t label = i;
+			add_picture(&picture, i * 20 % 240 / 7 + k, false);
+			if (flaw && i == 7 && k == 5)
+				memset(picture.data, 'x', picture.len);
+			const struct td_bytes image = { picture.data, picture.len }, more = { filler, sizeof filler };
+			const struct td_bytes text = { group, (size_t)snprintf(group, sizeof group, "video %u.mp4", i) };
+			const struct td_field fields[4] = {
+				{ .key = "image", .kind = TUNDISH_BYTES, .n = 1, .bytes = &image },
+				{ .key = "group", .kind = TUNDISH_BYTES, .n = 1, .bytes = &text },
+				{ .key = "label", .kind = TUNDISH_INT64, .n = 1, .ints = &label },
+				{ .key = "a", .kind = TUNDISH_BYTES, .n = 1, .bytes = &more },
+			};
+			record.len = 0;
+			assert_int_equal(td_example_encode(&record, fields, large ? 4 : 3, 1 << 30, NULL), 0);
+			assert_int_equal(tundish_writer_append(w, record.data, record.len, NULL), 0);
+		}
+	}
+	assert_int_equal(tundish_writer_close(w, NULL), 0);
+	td_buf_free(&picture);
+	td_buf_free(&record);
+	return in_scratch(name);
+}
+
 static struct tundish_batch first_batch(const char *path, const char *ops, uint64_t seed, struct td_buf *ret)
 {
 	struct tundish_flow_options o;
@@ -183,6 +224,61 @@ static void test_alike(void **state)
 	td_buf_free(&b);
 }
 
+/* Groups of records give what lists of the same frames give. */
+static void test_groups(void **state)
+{
+	(void)state;
+	static struct run r;
+	char digest[65] = "";
+	struct td_buf a = { 0 }, b = { 0 };
+	const char *list = write_clips("as-list", LIST, false), *plain = write_groups("plain-groups", false, false, false);
+	const char *large = write_groups("large-groups", false, true, false);
+	for (uint64_t seed = 0; seed < 4; seed++) {
+		const struct tundish_batch m = first_batch(list, "clip:4,stride=3 hflip", seed, &a);
+		assert_int_equal(first_batch(plain, "clip:4,stride=3 hflip", seed, &b).rows, m.rows);
+		assert_memory_equal(a.data, b.data, a.len);
+		first_batch(large, "clip:4,stride=3 hflip", seed, &b);
+		assert_memory_equal(a.data, b.data, a.len);
+	}
+	td_buf_free(&a);
+	td_buf_free(&b);
+	const char *path = write_groups("bad-groups", true, false, true);
+	for (unsigned i = 0; i < 5; i++) {
+		run_init(&r, path, "clip:8 random_crop:4 one_hot:24 mixup:1");
+		r.o.threads = (unsigned[]){ 1, 2, 3, 8, 99 }[i];
+		r.o.shuffle = "full";
+		r.o.epochs = 2;
+		r.o.batch = 5;
+		run_flow(&r);
+		assert_int_equal(r.rc, 0);
+		/* every clip of 8 of 12 frames has frame 5 */
+		assert_int_equal(r.samples, 2 * (RECORDS - 2));
+		assert_non_null(strstr(FAULTS(&r), "record 60 at byte"));
+		assert_non_null(strstr(FAULTS(&r), "its group has 3 frames, too few for a clip of 8\n"));
+		assert_non_null(strstr(FAULTS(&r), "record 80 of its clip: "));
+		if (i)
+			assert_string_equal(r.digest, digest);
+		strcpy(digest, r.digest);
+	}
+	run_init(&r, path, "clip:8");
+	r.o.last = TUNDISH_LAST_DROP;
+	r.o.batch = RECORDS;
+	run_flow(&r);
+	assert_int_equal(r.samples, RECORDS);
+	assert_int_equal(r.stats.replaced, 2);
+	run_init(&r, path, "clip:8");
+	r.o.cache = "memory:raw";
+	run_flow(&r);
+	assert_non_null(strstr(r.e.text, "clips of several records are not kept in a cache"));
+	run_init(&r, path, "clip:2");
+	r.o.skip = 4;
+	r.o.limit = 3;
+	run_flow(&r);
+	assert_int_equal(r.samples, 3);
+	assert_int_equal(r.labels[0], 4);
+	td_buf_free(&r.faults);
+}
+
 static void test_same(void **state)
 {
 	(void)state;
@@ -242,6 +338,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_frames),
 		cmocka_unit_test(test_alike),
+		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_same),
 		cmocka_unit_test(test_usage),
 	};

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Records that are frames: those of one group in a row are one item of the order. */
+#include "groups.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/infile.h"
+#include "base/talk.h"
+#include "record/frame.h"
+
+#define LOOKS 16
+#define WINDOW 4096
+
+static const char group_key[] = "group";
+
+/* The text of a group in an Example that is all there. */
+static bool find_group(const void *record, size_t bytes, const uint8_t **ret, size_t *ret_len)
+{
+	struct tundish_feature f;
+	return tundish_example_find(record, bytes, group_key, strlen(group_key), &f) == 1 &&
+	    f.kind == TUNDISH_BYTES && tundish_feature_bytes(&f, 0, ret, ret_len) == 1;
+}
+
+/* One record on disk, of which only the heads of its features are read. */
+struct peeping {
+	int fd;
+	uint64_t end;
+	uint8_t window[WINDOW];
+};
+
+/* What there is at an offset. */
+static struct td_span look(struct peeping *p, uint64_t offset)
+{
+	uint64_t n = offset < p->end ? TD_MIN(p->end - offset, (uint64_t)WINDOW) : 0;
+	int64_t got = n ? td_read_at(p->fd, p->window, n, offset, NULL) : 0;
+	return td_span(p->window, got > 0 ? (size_t)got : 0);
+}
+
+/* The next entry of the map at *offset, which moves behind it. False where the bytes are
+ * not laid out in the usual way, or there is no more. */
+static bool next_entry(struct peeping *p, uint64_t *offset, struct td_span *ret_seen, uint64_t *ret_bytes)
+{
+	struct td_span s = look(p, *offset);
+	uint64_t tag, bytes;
+	if (!td_varint(&s, &tag) || tag != 0x0a || !td_varint(&s, &bytes) || bytes > p->end - *offset)
+		return false;
+	*offset += (uint64_t)(s.p - p->window) + bytes;
+	*ret_seen = (struct td_span){ s.p, s.p + TD_MIN(bytes, td_span_bytes(s)) };
+	*ret_bytes = bytes;
+	return true;
+}
+
+static bool is_group(struct td_span entry)
+{
+	uint64_t tag, bytes;
+	return td_varint(&entry, &tag) && tag == 0x0a && td_varint(&entry, &bytes) && bytes == strlen(group_key) &&
+	    td_span_bytes(entry) >= bytes && memcmp(entry.p, group_key, bytes) == 0;
+}
+
+/* Without reading all of the record: true, and the text; where there is none, or it must be
+ * read in full, false. */
+static bool peep_group(struct peeping *p, uint64_t payload, const uint8_t **ret, size_t *ret_len)
+{
+	struct td_span entry;
+	uint64_t bytes, offset = payload;
+	struct tundish_feature f = { .key = group_key, .key_bytes = strlen(group_key) };
+	/* the entries follow the head of the one field `features` */
+	if (!next_entry(p, &offset, &entry, &bytes) || offset != p->end)
+		return false;
+	offset -= bytes;
+	while (next_entry(p, &offset, &entry, &bytes)) {
+		if (!is_group(entry))
+			continue;
+		return td_span_bytes(entry) == bytes && td_feature_of(&f, entry) == 0 && f.kind == TUNDISH_BYTES &&
+		    tundish_feature_bytes(&f, 0, ret, ret_len) == 1;
+	}
+	return false;
+}
+
+/* The group of a record, "" when it has none or is damaged. */
+static int read_group(struct tundish_flow *f, const struct td_spot *spot, int fd, struct td_buf *whole,
+    const uint8_t **ret, size_t *ret_len, struct peeping *p, struct tundish_error *e)
+{
+	const uint8_t *data;
+	uint64_t bytes;
+	*ret_len = 0;
+	if (spot->entry.bytes < TD_FRAME_EXTRA)
+		return 0;
+	p->fd = fd;
+	p->end = spot->entry.offset + spot->entry.bytes - TD_FRAME_FOOTER;
+	if (peep_group(p, spot->entry.offset + TD_FRAME_HEADER, ret, ret_len))
+		return 0;
+	int rc = td_record_read(whole, &f->set, f->files, spot, &data, &bytes, e);
+	if (rc == 0 && !find_group(data, bytes, ret, ret_len))
+		*ret_len = 0;
+	return rc == TUNDISH_E_IO || rc == TUNDISH_E_MEMORY ? rc : 0;
+}
+
+/* Where groups begin in a file: n + 1 numbers of records. */
+static int find_runs(struct tundish_flow *f, size_t file, struct td_group_runs *runs, struct tundish_error *e)
+{
+	struct td_index *index = &f->set.indexes[file];
+	struct td_buf whole = { 0 }, last = { 0 };
+	struct peeping peeping;
+	int fd = -1, rc = 0;
+	runs->first = calloc(index->n + 1, sizeof *runs->first);
+	if (!runs->first)
+		return td_err_memory(e);
+	if (index->n)
+		rc = td_files_get(f->files, file, &fd, e);
+	for (size_t i = 0; i < index->n && rc == 0; i++) {
+		const struct td_spot spot = { .file = file, .number = i, .entry = index->entries[i] };
+		const uint8_t *text;
+		size_t len;
+		rc = read_group(f, &spot, fd, &whole, &text, &len, &peeping, e);
+		bool same = i > 0 && len > 0 && len == last.len && memcmp(text, last.data, len) == 0;
+		if (rc == 0 && !same)
+			runs->first[runs->n++] = i;
+		last.len = 0;
+		if (rc == 0 && !td_buf_add(&last, text, len))
+			rc = td_err_memory(e);
+	}
+	if (fd >= 0)
+		td_files_put(f->files, file);
+	runs->first[runs->n] = index->n;
+	td_buf_free(&whole);
+	td_buf_free(&last);
+	return rc;
+}
+
+/* Its index then has the groups' first records alone. */
+static int fold_file(struct tundish_flow *f, size_t file, struct tundish_error *e)
+{
+	struct td_records *set = &f->set;
+	struct td_group_runs *runs = &set->groups[file];
+	int rc = find_runs(f, file, runs, e);
+	if (rc == 0 && runs->n) {
+		runs->entries = set->indexes[file].entries;
+		set->indexes[file].entries = malloc(runs->n * sizeof *runs->entries);
+		if (!set->indexes[file].entries)
+			return td_err_memory(e);
+		for (size_t g = 0; g < runs->n; g++)
+			set->indexes[file].entries[g] = runs->entries[runs->first[g]];
+		set->indexes[file].n = runs->n;
+	}
+	set->first[file + 1] = set->first[file] + runs->n;
+	return rc;
+}
+
+static int fold(struct tundish_flow *f, struct tundish_error *e)
+{
+	struct td_records *set = &f->set;
+	set->groups = calloc(set->files.n, sizeof *set->groups);
+	int rc = set->groups ? 0 : td_err_memory(e);
+	for (size_t i = 0; i < set->files.n && rc == 0; i++)
+		rc = fold_file(f, i, e);
+	f->recipe.grouped = true;
+	return rc < 0 ? rc : td_records_count(set, e);
+}
+
+int td_groups_open(struct tundish_flow *f, struct tundish_error *e)
+{
+	struct td_buf whole = { 0 };
+	const struct td_keys keys = { 0 };
+	bool grouped = false;
+	int rc = 0;
+	for (uint64_t i = 0; i < f->set.records && i < LOOKS && rc == 0 && !grouped; i++) {
+		struct td_spot spot = td_records_spot(&f->set, i);
+		struct td_sample s;
+		const uint8_t *data, *text;
+		uint64_t bytes;
+		size_t len;
+		rc = td_record_read(&whole, &f->set, f->files, &spot, &data, &bytes, e);
+		grouped = rc == 0 && find_group(data, bytes, &text, &len) &&
+		    td_sample_find(&s, &keys, data, bytes) == 0 && (!s.image || s.image->count == 1);
+		if (rc == 0)
+			break;
+		rc = rc == TUNDISH_E_IO || rc == TUNDISH_E_MEMORY ? rc : 0;
+	}
+	td_buf_free(&whole);
+	return rc < 0 || !grouped ? rc : fold(f, e);
+}
+
+void td_groups_start(const struct tundish_flow *f, struct td_spot *spot, uint64_t epoch, uint64_t position)
+{
+	struct td_rng rng;
+	uint64_t first;
+	td_rng_at(&rng, f->recipe.seed, (uint32_t)epoch, position, TD_RNG_CLIP);
+	if (td_clip_start(&f->recipe.chain.clip, spot->frames, &rng, &first, NULL) == 0)
+		*spot = td_groups_frame(f, spot, first);
+}
+
+struct td_spot td_groups_frame(const struct tundish_flow *f, const struct td_spot *spot, uint64_t steps)
+{
+	const struct td_group_runs *runs = &f->set.groups[spot->file];
+	return (struct td_spot){ .file = spot->file, .number = spot->number + steps,
+		.entry = runs->entries[spot->number + steps], .frames = spot->frames - steps };
+}
