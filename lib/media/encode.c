@@ -82,7 +82,6 @@ static void write_jpeg(struct jpeg_writer *w, const struct td_pixels *p, int qua
 		jpeg_set_colorspace(c, JCS_GRAYSCALE);
 	jpeg_set_quality(c, quality, TRUE);
 	c->dct_method = JDCT_ISLOW;
-	c->optimize_coding = TRUE;
 	jpeg_start_compress(c, TRUE);
 	while (c->next_scanline < c->image_height) {
 		JSAMPROW row = (JSAMPROW)(p->data + c->next_scanline * p->stride);

@@ -130,7 +130,7 @@ void td_decoder_background(struct td_decoder *d, int level);
  * 65535; other pictures come as always. */
 void td_decoder_sixteen(struct td_decoder *d);
 
-/* Writes a JPEG of 8-bit RGB or grey pixels (ISLOW, 4:2:0, optimised tables), or a PNG. */
+/* Writes a JPEG of 8-bit RGB or grey pixels (ISLOW, 4:2:0), or a PNG. */
 int td_jpeg_encode(
     struct td_buf *out, const struct td_pixels *pixels, int quality, struct tundish_error *e);
 int td_png_encode(struct td_buf *out, const struct td_pixels *pixels, struct tundish_error *e);
