@@ -3,9 +3,16 @@
 #include "cmds.h"
 #include "packopt.h"
 
+static const struct opt_choice forms[] = {
+	{ "tfrecord", TUNDISH_TO_TFRECORD },
+	{ "tar", TUNDISH_TO_TAR },
+	{ NULL },
+};
+
 #define S struct tundish_pack_options
 static const struct opt options[] = {
 	OPT_FLAG("shuffle", 0, S, shuffle, 1),
+	OPT_CHOICE("to", 0, S, to, forms),
 	OPT_STRING("filter", 0, S, filter),
 	OPT_STRING("jpeg-index", 0, S, jpeg_index),
 	OPT_STRING("group-by", 0, S, group_by),

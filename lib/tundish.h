@@ -394,6 +394,12 @@ enum tundish_check {
 
 /* Options of convert and shard alike; those marked * are for convert only,
  * + for shard only. The grammars are those of tundish-convert(1). */
+/* What shards are. */
+enum tundish_to {
+	TUNDISH_TO_TFRECORD = 0,
+	TUNDISH_TO_TAR = 1, /* a tar, a group of members for each record, as WebDataset reads it */
+};
+
 struct tundish_pack_options {
 	size_t size;
 	const char *const *sources; /* convert: folders, files; shard: record files, folders, patterns */
@@ -452,7 +458,7 @@ struct tundish_pack_options {
 	int sequence;		/* * clips are SequenceExamples, a step a frame */
 	/* Words {name} {split} {shard} {shards} {count};
 	 * NULL: "{name}-{split}.tfrecord-{shard}-of-{shards}". */
-	const char *name_template;
+	const char *name_template; /* of a tar: "{name}-{split}-{shard}.tar" */
 	int count_in_name;	/* NAME-SPLIT-SHARD-of-SHARDS_COUNT.tfrecord; SPLIT_COUNT for one */
 	/* "12" or "1%" bad items are allowed for, more end the run with BAD; NULL: any
 	 * number, but each shows in the result. */
@@ -460,6 +466,7 @@ struct tundish_pack_options {
 	/* + "KEY in A,B", "KEY=A", "!=", "<", "<=", ">", ">=" on the first value of a feature;
 	 * class names stand for their labels. NULL: all. */
 	const char *filter;
+	int to;			/* + enum tundish_to; TFRECORD */
 	int shuffle;		/* by seed; shard: 0 keeps the order within a shard; convert: -1 is 0
 				 * for frames, clips and windows, which follow one another, else 1 */
 	int compression;	/* of the output; TUNDISH_NONE; AUTO: GZIP where it saves 3 % */

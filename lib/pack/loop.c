@@ -17,6 +17,7 @@
 #include "pieces.h"
 #include "record/compress.h"
 #include "record/frame.h"
+#include "tar.h"
 
 #define BLOCK_RECORDS 256
 #define BLOCK_BYTES ((uint64_t)1 << 20)
@@ -174,6 +175,13 @@ static int shard_facts(struct run *run, struct td_set_facts *ret, struct tundish
 	return 0;
 }
 
+static int end_tar(struct run *run, struct tundish_error *e)
+{
+	static const char zeros[TD_TAR_END];
+	const struct td_set_piece piece = { .data = zeros, .bytes = sizeof zeros };
+	return td_set_append(&run->p->set, run->writing, &piece, e);
+}
+
 static int end_shard(struct run *run, struct tundish_error *e)
 {
 	struct td_pack *p = run->p;
@@ -181,7 +189,10 @@ static int end_shard(struct run *run, struct tundish_error *e)
 	int rc = shard_facts(run, &facts, e);
 	if (rc < 0)
 		return rc;
-	rc = run->compressed ? td_pieces_end(&run->pieces, run->writing, &facts, e) :
+	if (p->tar)
+		rc = end_tar(run, e);
+	if (rc == 0)
+		rc = run->compressed ? td_pieces_end(&run->pieces, run->writing, &facts, e) :
 	    td_set_end(&p->set, run->writing, &facts, e);
 	free(facts.classes);
 	free(facts.faults);
@@ -220,7 +231,7 @@ static int put_frames(struct run *run, const struct job *j, const uint64_t *size
 	if (run->compressed)
 		return fill_pieces(run, j, sizes, n, e);
 	const struct td_set_piece bytes = { j->frames.data, j->frames.len, n,
-		j->frames.len - n * TD_FRAME_EXTRA, sizes };
+		j->frames.len - (run->p->tar ? 0 : n * TD_FRAME_EXTRA), sizes };
 	return td_set_append(&run->p->set, j->shard, &bytes, e);
 }
 
@@ -344,7 +355,7 @@ int td_pack_begin(struct td_pack *p, struct tundish_error *e)
 		.plan = &p->plan,
 		.template = p->o->name_template,
 		.with_count = p->o->count_in_name,
-		.indexed = p->compression == TUNDISH_NONE,
+		.indexed = p->compression == TUNDISH_NONE && !p->tar,
 		.members = p->compression == TUNDISH_GZIP,
 		.resume = p->o->resume,
 		.identity = p->identity,

@@ -175,6 +175,8 @@ static int write_names(struct td_pack *p, const char *name, struct tundish_error
 
 static const char *no_tfds(const struct td_pack *p, const char *path)
 {
+	if (p->tar)
+		return "it opens no tar";
 	if (p->no_tfds)
 		return p->no_tfds;
 	if (p->compression != TUNDISH_NONE)
@@ -260,6 +262,8 @@ static json_t *options_json(const struct td_pack *p)
 	if (d->sequence)
 		json_object_set_new(o, "sequence", json_true());
 	set_option(o, "filter", d->filter);
+	if (p->tar)
+		set_option(o, "to", "tar");
 	set_option(o, "name_template", d->name_template);
 	json_object_set_new(o, "count_in_name", json_boolean(d->count_in_name));
 	json_object_set_new(o, "shuffle", json_boolean(d->shuffle));

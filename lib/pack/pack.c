@@ -48,6 +48,8 @@ int td_pack_check(struct td_pack *p, struct tundish_error *e)
 	if (rc == 0 && p->out.stream && (o->split || (o->shards && strcmp(o->shards, "1") != 0)))
 		rc = td_err(e, TUNDISH_E_USAGE, "output \"-\" is one stream: no splits and shards");
 	p->compression = o->compression;
+	if (rc == 0 && p->tar && o->compression != TUNDISH_NONE)
+		rc = td_err(e, TUNDISH_E_USAGE, "a tar is written as it is: no --compress");
 	p->threads = td_threads(o->threads);
 	if (rc == 0)
 		rc = td_compress_check(o->compression == TUNDISH_AUTO ? TUNDISH_GZIP : o->compression, o->level, e);

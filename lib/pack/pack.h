@@ -27,6 +27,7 @@ struct td_feature_spec {
 struct td_pack {
 	const struct tundish_pack_options *o;
 	const char *command; /* "convert" */
+	bool tar;	     /* make() gives members of a tar, not frames */
 	unsigned threads;    /* that make records */
 	int compression;     /* of the output; TUNDISH_AUTO until records were tried */
 	struct td_output out;

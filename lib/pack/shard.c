@@ -20,6 +20,7 @@
 #include "record/frame.h"
 #include "record/reader.h"
 #include "scan.h"
+#include "tar.h"
 
 /* Files that one thread keeps open: file f stands in slot f % n. */
 struct hand {
@@ -28,6 +29,7 @@ struct hand {
 		int fd;
 	} *slots;
 	struct td_prep_desk desk;
+	struct td_buf frame; /* of a record that becomes members of a tar */
 };
 
 struct shard {
@@ -117,6 +119,16 @@ static int make(void *ctx, uint32_t item, unsigned worker, struct td_buf *frames
 		return td_err(e, TUNDISH_E_CORRUPT, "%s", reason);
 	frames->len += r->bytes;
 	return renew_index(s, h, frames, r->bytes, e);
+}
+
+/* The same as members of a tar, called by the record's number in the input. */
+static int make_tar(void *ctx, uint32_t item, unsigned worker, struct td_buf *members, struct tundish_error *e)
+{
+	struct shard *s = ctx;
+	struct td_buf *frame = &s->hands[worker].frame;
+	frame->len = 0;
+	int rc = make(ctx, item, worker, frame, e);
+	return rc ? rc : td_tar_record(members, item, frame->data + TD_FRAME_HEADER, frame->len - TD_FRAME_EXTRA, e);
 }
 
 static int place(void *ctx, uint32_t item, struct td_place *ret, const char **ret_name, struct tundish_error *e)
@@ -285,6 +297,7 @@ static void free_shard(struct shard *s)
 				close(s->hands[i].slots[k].fd);
 		free(s->hands[i].slots);
 		td_prep_desk_free(&s->hands[i].desk);
+		td_buf_free(&s->hands[i].frame);
 	}
 	free(s->hands);
 	td_scan_free(&s->scan);
@@ -292,6 +305,14 @@ static void free_shard(struct shard *s)
 	td_prepare_fini(&s->prepare);
 	td_paths_free(&s->paths);
 	td_pack_free(&s->p);
+}
+
+static void use_tar(struct shard *s, struct tundish_pack_options *o)
+{
+	s->p.tar = true;
+	s->p.make = make_tar;
+	if (!o->name_template)
+		o->name_template = o->count_in_name ? "{name}-{split}-{shard}_{count}.tar" : "{name}-{split}-{shard}.tar";
 }
 
 int tundish_shard(const struct tundish_pack_options *options, struct tundish_pack_result **ret_result,
@@ -303,6 +324,8 @@ int tundish_shard(const struct tundish_pack_options *options, struct tundish_pac
 	struct shard s = { .scan.spool = -1, .p = { .o = &o, .command = "shard", .make = make, .place = place,
 		.set.journal = -1 } };
 	s.p.ctx = &s;
+	if (o.to == TUNDISH_TO_TAR)
+		use_tar(&s, &o);
 	int rc = td_pack_check(&s.p, ret_error);
 	if (rc == 0)
 		rc = td_prepare_init(&s.prepare, &o, ret_error);

@@ -40,9 +40,24 @@ enum td_role td_group_role(const char *extension)
 	return ends_with(extension, ".bin") ? TD_ROLE_BYTES : TD_ROLE_NONE;
 }
 
+/* "%2F", as we write a slash, which a member's name cannot have there. */
+static int escaped(const char *s)
+{
+	return strncmp(s, "%2F", 3) == 0 ? '/' : strncmp(s, "%25", 3) == 0 ? '%' : 0;
+}
+
 char *td_group_feature(const char *extension)
 {
-	return strndup(extension, strlen(extension) - (ends_with(extension, ".bin") ? 4 : 0));
+	char *name = strndup(extension, strlen(extension) - (ends_with(extension, ".bin") ? 4 : 0));
+	char *to = name;
+	for (const char *from = name; from && *from; to++) {
+		int c = escaped(from);
+		*to = c ? (char)c : *from;
+		from += c ? 3 : 1;
+	}
+	if (name)
+		*to = 0;
+	return name;
 }
 
 void td_group_class(struct td_buf *text)
