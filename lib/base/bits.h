@@ -32,3 +32,24 @@ TD_STORE(td_put_le32, uint32_t, )
 TD_STORE(td_put_le64, uint64_t, )
 TD_STORE(td_put_be16, uint16_t, __builtin_bswap16)
 TD_STORE(td_put_be32, uint32_t, __builtin_bswap32)
+
+/* The nearest float16, ties to even. */
+static inline __attribute__((always_inline)) uint16_t td_half(float value)
+{
+	uint32_t x;
+	memcpy(&x, &value, sizeof x);
+	uint32_t sign = x >> 16 & 0x8000, mag = x & 0x7fffffff;
+	if (mag > 0x7f800000) /* NaN: made quiet, upper bits kept, as F16C does */
+		return (uint16_t)(sign | 0x7e00 | (mag >> 13 & 0x3ff));
+	if (mag >= 0x477ff000) /* rounds to 65520 or more */
+		return (uint16_t)(sign | 0x7c00);
+	if (mag < 0x38800000) { /* subnormal: adding 0.5 aligns it at 2^-24 */
+		float v;
+		memcpy(&v, &mag, sizeof v);
+		v += 0.5f;
+		memcpy(&mag, &v, sizeof mag);
+		return (uint16_t)(sign | (mag - 0x3f000000));
+	}
+	mag += 0xc8000fff + (mag >> 13 & 1);
+	return (uint16_t)(sign | mag >> 13);
+}

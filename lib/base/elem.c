@@ -2,11 +2,13 @@
  * Types of array elements. */
 #include "elem.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "attr.h"
+#include "bits.h"
 #include "tundish.h"
 
 static const struct {
@@ -23,6 +25,7 @@ static const struct {
 	[TD_INT32] = { "int32", 4, false, TUNDISH_INT32 },
 	[TD_UINT64] = { "uint64", 8, false, TUNDISH_UINT64 },
 	[TD_INT64] = { "int64", 8, false, TUNDISH_DTYPE_INT64 },
+	[TD_FLOAT16] = { "float16", 2, false, TUNDISH_FLOAT16 },
 	[TD_FLOAT32] = { "float32", 4, false, TUNDISH_FLOAT32 },
 	[TD_FLOAT64] = { "float64", 8, false, TUNDISH_FLOAT64 },
 	[TD_COMPLEX64] = { "complex64", 8, true, TUNDISH_COMPLEX64 },
@@ -69,6 +72,20 @@ size_t td_elem_number_bytes(enum td_elem dtype)
 	return types[dtype].complex ? types[dtype].bytes / 2u : types[dtype].bytes;
 }
 
+/* Exact: a float holds every half. */
+static double half_value(uint16_t h)
+{
+	unsigned exponent = h >> 10 & 31, fraction = h & 1023;
+	double scale = 1.0 / (1 << 24), v;
+	for (unsigned i = 1; i < exponent; i++)
+		scale *= 2;
+	if (exponent == 31)
+		v = fraction ? (double)NAN : (double)INFINITY;
+	else
+		v = (exponent ? fraction + 1024 : fraction) * scale;
+	return h >> 15 ? -v : v;
+}
+
 #define VALUE(type)                                                                                \
 	do {                                                                                       \
 		type v;                                                                            \
@@ -96,6 +113,11 @@ double td_elem_value(enum td_elem dtype, const void *array, size_t i)
 		VALUE(uint64_t);
 	case TD_INT64:
 		VALUE(int64_t);
+	case TD_FLOAT16: {
+		uint16_t v;
+		memcpy(&v, p, sizeof v);
+		return half_value(v);
+	}
 	case TD_FLOAT32:
 	case TD_COMPLEX64:
 		VALUE(float);
@@ -140,6 +162,10 @@ void td_elem_floats(float *restrict to, enum td_elem dtype, const void *restrict
 		break;
 	case TD_INT64:
 		FLOATS(int64_t, 8);
+		break;
+	case TD_FLOAT16:
+		for (size_t i = 0; i < n; i++)
+			to[i] = (float)td_elem_value(dtype, p, i);
 		break;
 	case TD_FLOAT32:
 		memcpy(to, array, n * sizeof *to);
@@ -193,6 +219,9 @@ void td_elem_put(enum td_elem dtype, void *element, double value)
 	case TD_INT64:
 		PUT_WHOLE(int64_t, -9223372036854775808., 9223372036854775808., INT64_MAX);
 		break;
+	case TD_FLOAT16:
+		td_put_le16(element, td_half((float)value));
+		break;
 	case TD_FLOAT32:
 	case TD_COMPLEX64:
 		PUT(float, value);
@@ -200,4 +229,24 @@ void td_elem_put(enum td_elem dtype, void *element, double value)
 	default:
 		PUT(double, value);
 	}
+}
+
+#define SWAP(type, swap)                                                                           \
+	do {                                                                                       \
+		for (size_t i = 0; i < bytes; i += sizeof(type)) {                                 \
+			type v;                                                                    \
+			memcpy(&v, (char *)data + i, sizeof v);                                    \
+			v = swap(v);                                                               \
+			memcpy((char *)data + i, &v, sizeof v);                                    \
+		}                                                                                  \
+	} while (0)
+
+void td_elem_swap(void *data, size_t bytes, size_t number_bytes)
+{
+	if (number_bytes == 2)
+		SWAP(uint16_t, __builtin_bswap16);
+	else if (number_bytes == 4)
+		SWAP(uint32_t, __builtin_bswap32);
+	else if (number_bytes == 8)
+		SWAP(uint64_t, __builtin_bswap64);
 }

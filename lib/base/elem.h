@@ -13,6 +13,7 @@ enum td_elem {
 	TD_INT32,
 	TD_UINT64,
 	TD_INT64,
+	TD_FLOAT16,
 	TD_FLOAT32,
 	TD_FLOAT64,
 	TD_COMPLEX64, /* pairs of float32: real, imaginary */
@@ -37,3 +38,5 @@ double td_elem_value(enum td_elem dtype, const void *array, size_t i);
 void td_elem_floats(float *to, enum td_elem dtype, const void *array, size_t n);
 /* A value as an element: whole numbers are rounded to nearest and clamped, NaN is 0. */
 void td_elem_put(enum td_elem dtype, void *element, double value);
+/* Turns the bytes of each number around. */
+void td_elem_swap(void *data, size_t bytes, size_t number_bytes);

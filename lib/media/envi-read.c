@@ -10,26 +10,6 @@
 #define GAP_BYTES 4096u
 #define BANDS_TOGETHER 64
 
-#define SWAP(type, swap)                                                                           \
-	do {                                                                                       \
-		for (size_t i = 0; i < bytes; i += sizeof(type)) {                                 \
-			type v;                                                                    \
-			memcpy(&v, (char *)data + i, sizeof v);                                    \
-			v = swap(v);                                                               \
-			memcpy((char *)data + i, &v, sizeof v);                                    \
-		}                                                                                  \
-	} while (0)
-
-static void swap_bytes(void *data, size_t bytes, size_t number_bytes)
-{
-	if (number_bytes == 2)
-		SWAP(uint16_t, __builtin_bswap16);
-	else if (number_bytes == 4)
-		SWAP(uint32_t, __builtin_bswap32);
-	else
-		SWAP(uint64_t, __builtin_bswap64);
-}
-
 struct item16 {
 	uint64_t half[2];
 };
@@ -124,7 +104,7 @@ static int fetch(const struct window *w, void *out, size_t bytes, uint64_t at,
 {
 	int rc = td_bytes_read(&w->r->pixels, out, bytes, at, e);
 	if (rc == 0 && w->v->swap)
-		swap_bytes(out, bytes, w->number_bytes);
+		td_elem_swap(out, bytes, w->number_bytes);
 	return rc;
 }
 

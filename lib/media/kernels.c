@@ -10,6 +10,8 @@
 #include <immintrin.h>
 #endif
 
+#include "base/bits.h"
+
 #define BODY static inline __attribute__((always_inline))
 
 typedef float v4 __attribute__((vector_size(16)));
@@ -103,30 +105,10 @@ BODY void u8_body(uint8_t *restrict to, const float *restrict from, size_t n)
 	}
 }
 
-BODY uint16_t half(float value)
-{
-	uint32_t x;
-	memcpy(&x, &value, sizeof x);
-	uint32_t sign = x >> 16 & 0x8000, mag = x & 0x7fffffff;
-	if (mag > 0x7f800000) /* NaN: made quiet, upper bits kept, as F16C does */
-		return (uint16_t)(sign | 0x7e00 | (mag >> 13 & 0x3ff));
-	if (mag >= 0x477ff000) /* rounds to 65520 or more */
-		return (uint16_t)(sign | 0x7c00);
-	if (mag < 0x38800000) { /* subnormal: adding 0.5 aligns it at 2^-24 */
-		float v;
-		memcpy(&v, &mag, sizeof v);
-		v += 0.5f;
-		memcpy(&mag, &v, sizeof mag);
-		return (uint16_t)(sign | (mag - 0x3f000000));
-	}
-	mag += 0xc8000fff + (mag >> 13 & 1);
-	return (uint16_t)(sign | mag >> 13);
-}
-
 BODY void f16_body(uint16_t *restrict to, const float *restrict from, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		to[i] = half(from[i]);
+		to[i] = td_half(from[i]);
 }
 
 BODY void bf16_body(uint16_t *restrict to, const float *restrict from, size_t n)
