@@ -46,6 +46,7 @@ static const struct opt options[] = {
 	OPT_STRING("frames", 0, S, frames),
 	OPT_STRING("clip", 0, S, clip),
 	OPT_FLAG("sequence", 0, S, sequence, 1),
+	OPT_FLAG("follow-external", 0, S, follow_external, 1),
 	OPT_CHOICE("order", 0, S, shuffle, orders),
 	PACK_OPTIONS,
 	OPT_END,

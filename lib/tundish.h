@@ -456,6 +456,7 @@ struct tundish_pack_options {
 	const char *frames;
 	const char *clip;	/* * "16[:8[:4]]": frames in a record, between two, records a file */
 	int sequence;		/* * clips are SequenceExamples, a step a frame */
+	int follow_external;	/* * HDF5: other files that a file names, below its folder, are read */
 	/* Words {name} {split} {shard} {shards} {count};
 	 * NULL: "{name}-{split}.tfrecord-{shard}-of-{shards}". */
 	const char *name_template; /* of a tar: "{name}-{split}-{shard}.tar" */

@@ -40,7 +40,7 @@ class TapResult(unittest.TestResult):
 
 
 folder = pathlib.Path(sys.argv[1]).resolve()
-sys.path.insert(0, str(folder))
+sys.path[:0] = [str(folder), str(folder.parent)]
 result = TapResult()
 unittest.defaultTestLoader.discover(str(folder)).run(result)
 if "-s" in sys.argv[2:]:

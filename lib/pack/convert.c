@@ -233,26 +233,36 @@ static bool extra_features(struct convert *c)
 	return ok;
 }
 
-/* Columns may not be called as features are that records have anyway. */
-static int check_columns(const struct convert *c, struct tundish_error *e)
+/* Whether records have a feature of that name anyway. */
+static bool is_taken(const struct convert *c, const char *name)
 {
 	const struct td_key_names *k = &c->keys;
 	const char *const own[] = { k->image, k->label, k->height, k->width, k->filename, k->format, k->text,
 		"group", "dtype", c->value_key, c->shape_key, td_index_key };
+	bool taken = false;
+	for (size_t n = 0; n < TD_COUNT(own); n++)
+		taken |= own[n] && strcmp(own[n], name) == 0;
+	return taken;
+}
+
+/* Columns of tables, or of the files themselves, may not be called so. */
+static int check_columns(const struct convert *c, struct tundish_error *e)
+{
 	const struct td_cells *cells = &c->list.columns;
+	const struct td_specs *specs = &c->list.specs;
+	const char *taken = NULL;
+	for (size_t i = 0; i < specs->n; i++)
+		if (strcmp(specs->list[i].key, "group") != 0 && is_taken(c, specs->list[i].key))
+			taken = specs->list[i].key;
 	for (size_t i = 0; i < cells->n; i++) {
 		const char *name = cells->list[i].name;
-		bool taken = false;
-		for (size_t n = 0; n < TD_COUNT(own); n++)
-			taken |= own[n] && strcmp(own[n], name) == 0;
 		size_t found = 0;
-		for (size_t n = 0; n < c->list.specs.n; n++)
-			found += strcmp(c->list.specs.list[n].key, name) == 0;
-		if (cells->list[i].feature && (taken || found > 1))
-			return td_err(e, TUNDISH_E_USAGE, "columns: records have a feature \"%s\" already",
-			    TD_ESC(name));
+		for (size_t n = 0; n < specs->n; n++)
+			found += strcmp(specs->list[n].key, name) == 0;
+		if (cells->list[i].feature && (is_taken(c, name) || found > 1))
+			taken = name;
 	}
-	return 0;
+	return taken ? td_err(e, TUNDISH_E_USAGE, "columns: records have a feature \"%s\" already", TD_ESC(taken)) : 0;
 }
 
 static int fill_features(struct convert *c, struct tundish_error *e)
@@ -481,6 +491,8 @@ static int place(void *ctx, uint32_t number, struct td_place *ret, const char **
 	if (!td_item_path(&c->path, &c->list, item))
 		return td_err_memory(e);
 	*ret = TD_PLACE((const char *)c->path.data);
+	if (item->flags & (TD_ITEM_PART | TD_ITEM_SAMPLE))
+		ret->record = item->part;
 	*ret_name = td_item_name(&c->list, item);
 	return 0;
 }

@@ -30,7 +30,8 @@ int td_pack_groups(struct td_pack *p, const struct td_listing *l, struct tundish
 	for (size_t i = 0; i < l->n; i++) {
 		const struct td_item *item = &l->items[i];
 		uint32_t *number = item->group ? &met[item->group] : &file;
-		bool same_file = i && l->items[i - 1].name == item->name && l->items[i - 1].group == 0;
+		bool same_file = i && item->flags & TD_ITEM_PART && l->items[i - 1].name == item->name &&
+		    l->items[i - 1].group == 0;
 		if (item->group ? *number == 0 : !same_file)
 			*number = (uint32_t)++p->n_groups;
 		p->item_group[i] = *number - 1;

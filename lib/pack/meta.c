@@ -261,6 +261,8 @@ static json_t *options_json(const struct td_pack *p)
 	set_option(o, "clip", d->clip);
 	if (d->sequence)
 		json_object_set_new(o, "sequence", json_true());
+	if (d->follow_external)
+		json_object_set_new(o, "follow_external", json_true());
 	set_option(o, "filter", d->filter);
 	if (p->tar)
 		set_option(o, "to", "tar");

@@ -191,7 +191,13 @@ int td_cut_parse(struct td_cut *ret, const struct tundish_pack_options *o, struc
 		.stack = o->stack,
 		.max_bytes = o->max_record_bytes,
 		.max_pixels = o->max_pixels,
+		.follow_external = o->follow_external,
+		.memory = td_memory(o->memory) / 4,
+		.keep = calloc(1, sizeof *cut.keep),
 	};
+	if (!cut.keep)
+		return td_err_memory(e);
+	pthread_mutex_init(&cut.keep->lock, NULL);
 	int rc = parse_tile(&cut, o->tile, e);
 	if (rc == 0)
 		rc = parse_edge(&cut, o->edge, e);
@@ -221,5 +227,11 @@ void td_cut_free(struct td_cut *cut)
 	free(cut->bands);
 	free(cut->label_raster);
 	td_cells_free(&cut->columns);
+	if (cut->keep) {
+		if (cut->keep->state)
+			cut->keep->free(cut->keep->state);
+		pthread_mutex_destroy(&cut->keep->lock);
+		free(cut->keep);
+	}
 	*cut = (struct td_cut){ 0 };
 }

@@ -92,7 +92,8 @@ static int add_parts(struct divide *d, const struct td_item *file, const struct 
 	struct td_item item = *file;
 	int rc = 0;
 	item.bytes = parts->bytes;
-	item.flags |= parts->n > 1 || parts->grouped || parts->numbers ? TD_ITEM_PART : 0;
+	if (parts->n > 1 || parts->grouped || parts->numbers)
+		item.flags |= parts->samples ? TD_ITEM_SAMPLE : TD_ITEM_PART;
 	for (uint32_t i = 0; rc == 0 && i < parts->n; i++) {
 		item.part = parts->numbers ? parts->numbers[i] : i;
 		item.class = file->class;

@@ -6,13 +6,14 @@
 #include "av.h"
 #include "base/buf.h"
 #include "base/elem.h"
+#include "base/thread.h"
 #include "cells.h"
 #include "extra.h"
 #include "tundish.h"
 
 /* As many first bytes of a file are enough for every probe. */
 #define TD_HEAD_BYTES 4200
-#define TD_AXES 4
+#define TD_AXES 8
 
 /* How items are cut out of files, and what an item may be. */
 struct td_cut {
@@ -39,6 +40,16 @@ struct td_cut {
 	uint32_t block_h, block_w; /* groups of tiles; tiles across their borders are none */
 	struct td_av_cut av;
 	uint64_t max_bytes, max_pixels;
+	bool follow_external; /* other files that a file names, below its folder */
+	uint64_t memory;      /* for what formats keep; 0: little */
+	struct td_keep *keep; /* or NULL */
+};
+
+/* What a format keeps from item to item, for all threads of a run. */
+struct td_keep {
+	pthread_mutex_t lock;
+	void *state;
+	void (*free)(void *state);
 };
 
 /* "64x64", "64x64:32"; "drop", "pad", "keep"; "10-40,55" from 1; "y:x:h:w". NULL leaves
@@ -69,6 +80,7 @@ struct td_parts {
 	uint32_t *numbers;
 	uint64_t n_left_out;
 	bool grouped;	/* items of this kind have a group, even where a file holds only one */
+	bool samples;	/* each stands for itself: they are no group */
 	uint64_t bytes; /* of each, about */
 	uint64_t work_bytes; /* that reading an item takes besides, about */
 	struct td_buf index; /* what load needs to find items fast; kept as it is */

@@ -268,6 +268,8 @@ static int add_source_file(struct lister *w, const char *source, const char *spe
 	const struct td_item item = { .bytes = (uint64_t)st->st_size, .class = -1,
 		.flags = TD_ITEM_PROBE | TD_ITEM_NAMED };
 	struct td_listing *l = w->l;
+	if (spec)
+		l->files = td_crc32c(l->files, spec, strlen(spec) + 1);
 	bool same = folder && l->n_roots && strcmp(l->roots[l->n_roots - 1].folder, folder) == 0 &&
 	    l->roots[l->n_roots - 1].skip == 0 && !spec && !l->roots[l->n_roots - 1].spec;
 	bool ok = folder && (same || td_listing_root(l, folder, 0, spec)) &&

@@ -34,9 +34,10 @@ enum {
 	TD_ITEM_PROBE = 1, /* kind still open */
 	TD_ITEM_TAKEN = 2, /* named by the table */
 	TD_ITEM_NAMED = 4, /* by the user: an item whatever it holds */
-	TD_ITEM_PART = 8,  /* one of several in its file */
+	TD_ITEM_PART = 8,  /* one of several in its file, which are a group */
 	TD_ITEM_LABELS = 16, /* its file says its class */
 	TD_ITEM_UNLABELLED = 32, /* its file says that it has none: the label is -1 */
+	TD_ITEM_SAMPLE = 64, /* one of several in its file, each for itself */
 };
 
 /* Where in its archive, which is the root's folder, a member lies. What stands behind the

@@ -10,6 +10,8 @@ import subprocess
 import tempfile
 import unittest
 
+from records import records  # noqa: F401, for those who import this
+
 PROGRAM = os.environ["TUNDISH"]
 SHARED = pathlib.Path(os.environ.get("TUNDISH_SHARED") or "../shared")
 FIXTURES = SHARED / "fixtures/formats/video"
@@ -32,62 +34,6 @@ def run(*arguments, code=0, **more):
     if code is not None and done.returncode != code:
         raise AssertionError(f"exit code {done.returncode}, not {code}: {text}")
     return text
-
-
-def varint(data, at):
-    value = shift = 0
-    while True:
-        value |= (data[at] & 127) << shift
-        at, shift = at + 1, shift + 7
-        if data[at - 1] < 128:
-            return value, at
-
-
-def fields(data):
-    at = 0
-    while at < len(data):
-        tag, at = varint(data, at)
-        length, at = varint(data, at)
-        yield tag >> 3, data[at:at + length]
-        at += length
-
-
-def values(feature):
-    """A list of bytes, floats or integers."""
-    kind, body = next(fields(feature), (0, b""))
-    parts = [part for _, part in fields(body)]
-    if kind == 1:
-        return parts
-    packed = b"".join(parts)
-    if kind == 2:
-        return list(struct.unpack(f"<{len(packed) // 4}f", packed))
-    at, numbers = 0, []
-    while at < len(packed):
-        number, at = varint(packed, at)
-        numbers.append(number - (1 << 64) if number >> 63 else number)
-    return numbers
-
-
-def features(data):
-    out = {}
-    for _, entry in fields(data):
-        pair = dict(fields(entry))
-        out[pair[1].decode()] = values(pair[2])
-    return out
-
-
-def messages(folder):
-    """The data of all records of a folder, in the order of the file names."""
-    for file in sorted(folder.glob("*-of-*")):
-        data, at = file.read_bytes(), 0
-        while at < len(data):
-            length, = struct.unpack_from("<Q", data, at)
-            yield data[at + 12:at + 12 + length]
-            at += length + 16
-
-
-def records(folder):
-    return [features(dict(fields(data))[1]) for data in messages(folder)]
 
 
 def convert(*arguments, code=0):

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The HDF5 library: its one lock, and what it says when it fails. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "inside.h"
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t left;
+	bool inside;
+	struct td_wait_stats waits;
+} library = { .lock = PTHREAD_MUTEX_INITIALIZER, .left = PTHREAD_COND_INITIALIZER };
+
+void td_h5_enter(void)
+{
+	pthread_mutex_lock(&library.lock);
+	while (library.inside)
+		td_wait(&library.left, &library.lock, &library.waits);
+	library.inside = true;
+	pthread_mutex_unlock(&library.lock);
+	/* the library keeps this for each thread */
+	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
+void td_h5_leave(void)
+{
+	pthread_mutex_lock(&library.lock);
+	library.inside = false;
+	pthread_cond_signal(&library.left);
+	pthread_mutex_unlock(&library.lock);
+}
+
+/* The innermost reason comes first. */
+static herr_t first_reason(unsigned n, const H5E_error2_t *error, void *data)
+{
+	char *out = data;
+	if (n == 0 && error->desc)
+		snprintf(out, 200, "%s", error->desc);
+	return 0;
+}
+
+int td_h5_fail(struct tundish_error *e, int code, const char *fmt, ...)
+{
+	char what[TD_ESC_MAX], why[200] = "";
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(what, sizeof what, fmt, args);
+	va_end(args);
+	H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, first_reason, why);
+	H5Eclear2(H5E_DEFAULT);
+	unsigned major = 0, minor = 0, release = 0;
+	H5get_libversion(&major, &minor, &release);
+	if (strstr(why, "version"))
+		return td_err(e, code, "%s: %s: does it need a newer HDF5 library than %u.%u.%u?", what, TD_ESC(why), major,
+		    minor, release);
+	return td_err(e, code, "%s%s%s", what, why[0] ? ": " : "", why[0] ? TD_ESC(why) : "");
+}
+
+const char *td_h5_filter_name(int id, const char *in_file)
+{
+	static const struct {
+		int id;
+		const char *name;
+	} known[] = { { 1, "deflate" }, { 2, "shuffle" }, { 3, "fletcher32" }, { 4, "szip" }, { 5, "nbit" },
+		{ 6, "scaleoffset" }, { 305, "LZO" }, { 307, "bzip2" }, { 32000, "LZF" }, { 32001, "Blosc" },
+		{ 32004, "LZ4" }, { 32008, "bitshuffle" }, { 32013, "ZFP" }, { 32015, "Zstandard" },
+		{ 32017, "SZ" }, { 32026, "Blosc2" } };
+	for (unsigned i = 0; i < TD_COUNT(known); i++)
+		if (known[i].id == id)
+			return known[i].name;
+	return in_file;
+}
