@@ -3,11 +3,17 @@
 #include <isa-l.h>
 #include <jansson.h>
 #include <jpeglib.h>
+#ifdef TD_HAVE_LIBDEFLATE
+#include <libdeflate.h>
+#endif
 #include <png.h>
 #include <protobuf-c/protobuf-c.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <utf8proc.h>
 #include <zlib.h>
 
+#include "base/ring.h"
 #include "base/thread.h"
 #include "media/jpeg.h"
 #include "tundish.h"
@@ -28,10 +34,24 @@ const char *tundish_version(void)
 	" jansson/" JANSSON_VERSION " utf8proc/" STRING(UTF8PROC_VERSION_MAJOR)                    \
 	"." STRING(UTF8PROC_VERSION_MINOR) "." STRING(UTF8PROC_VERSION_PATCH)
 
+static char features[512];
+
+static void list_features(void)
+{
+	snprintf(features, sizeof features, LIBRARIES "%s jpeg-entropy/%s io_uring/%s",
+#ifdef TD_HAVE_LIBDEFLATE
+	    " libdeflate/" LIBDEFLATE_VERSION_STRING,
+#else
+	    "",
+#endif
+	    td_jpeg_own_works() ? "own" : "libjpeg", td_ring_state());
+}
+
 const char *tundish_features(void)
 {
-	return td_jpeg_own_works() ? LIBRARIES " jpeg-entropy/own" :
-				     LIBRARIES " jpeg-entropy/libjpeg";
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, list_features);
+	return features;
 }
 
 static const char *const texts[] = {

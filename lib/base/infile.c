@@ -36,7 +36,7 @@ int td_open_file(const char *path, uint64_t *ret_bytes, struct tundish_error *e)
 	return fd;
 }
 
-int64_t td_read_at(int fd, void *out, size_t bytes, uint64_t offset, struct tundish_error *e)
+int64_t td_pread(int fd, void *out, size_t bytes, uint64_t offset)
 {
 	size_t got = 0;
 	while (got < bytes) {
@@ -44,10 +44,16 @@ int64_t td_read_at(int fd, void *out, size_t bytes, uint64_t offset, struct tund
 		if (n == 0)
 			break;
 		if (n < 0 && errno != EINTR)
-			return fail(e, errno);
+			return -errno;
 		got += n > 0 ? (size_t)n : 0;
 	}
 	return (int64_t)got;
+}
+
+int64_t td_read_at(int fd, void *out, size_t bytes, uint64_t offset, struct tundish_error *e)
+{
+	int64_t n = td_pread(fd, out, bytes, offset);
+	return n < 0 ? fail(e, (int)-n) : n;
 }
 
 int td_read_file(struct td_buf *out, const char *path, uint64_t max_bytes, struct tundish_error *e)

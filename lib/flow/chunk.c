@@ -10,6 +10,8 @@
 #include "record/frame.h"
 #include "shelf.h"
 
+#define READING "%s: reading from byte %llu"
+
 struct td_note *td_note_new(int code, struct td_place at, bool fatal, const char *reason)
 {
 	size_t n = strlen(reason) + 1;
@@ -59,8 +61,7 @@ static int read_at(int fd, uint8_t *out, uint64_t bytes, uint64_t offset, uint64
 {
 	int64_t got = td_read_at(fd, out, bytes, offset, e);
 	if (got < 0) {
-		td_err_prefix(e, "%s: reading from byte %llu", TD_ESC(path),
-		    (unsigned long long)offset);
+		td_err_prefix(e, READING, TD_ESC(path), (unsigned long long)offset);
 		return (int)got;
 	}
 	*ret_got = (uint64_t)got;
@@ -99,35 +100,52 @@ static int check_frame(const struct td_records *set, const uint8_t *frame, uint6
 	return 0;
 }
 
-/* Items first .. first + n - 1 lie one behind the other: one read, then a look at each. */
-static void read_run(struct td_chunk *chunk, unsigned first, unsigned n, uint8_t *out,
-    const struct td_records *set, struct td_files *files)
+/* Items that lie one behind the other in a file: one read. */
+struct run {
+	struct td_item *items;
+	unsigned n;
+};
+
+/* A chunk's runs under way. */
+struct runs {
+	const struct td_records *set;
+	struct td_files *files;
+	struct run list[TD_CHUNK_ITEMS];
+	struct td_read reads[TD_CHUNK_ITEMS];
+	unsigned n;
+};
+
+/* What the system refuses is no fault of the record. */
+static void note_failure(const struct td_records *set, struct td_item *item, int code, bool refused,
+    const struct tundish_error *e)
 {
-	struct td_item *items = chunk->items + first;
-	const struct td_spot *spot = &items[0].spot, *last = &items[n - 1].spot;
-	uint64_t bytes = last->entry.offset + last->entry.bytes - spot->entry.offset, got = 0;
-	struct tundish_error e = { 0 };
-	int fd, rc = td_files_get(files, spot->file, &fd, &e);
-	if (rc == 0) {
-		rc = read_at(fd, out, bytes, spot->entry.offset, &got,
-		    set->files.paths[spot->file], &e);
-		td_files_put(files, spot->file);
-	}
-	for (unsigned i = 0; i < n; i++) {
-		struct td_item *item = &items[i];
-		uint64_t skipped = item->spot.entry.offset - spot->entry.offset;
-		const uint8_t *frame = out + skipped;
-		int one = rc;
-		if (one == 0)
-			one = check_frame(set, frame, got > skipped ? got - skipped : 0,
-			    item->spot.entry.bytes, &e);
-		if (one < 0) {
-			/* what the system refuses is no fault of the record */
-			struct td_place at = rc < 0 ? (struct td_place){ NULL, -1, -1, -1 } :
-						      td_item_place(set, item);
-			item->note = td_note_new(one, at, rc < 0, e.text);
-			item->lost = !item->note;
-			item->data = NULL;
+	struct td_place at = refused ? (struct td_place){ NULL, -1, -1, -1 } : td_item_place(set, item);
+	item->note = td_note_new(code, at, refused, e->text);
+	item->lost = !item->note;
+	item->data = NULL;
+}
+
+static void run_failed(const struct td_records *set, const struct run *run, int code,
+    const struct tundish_error *e)
+{
+	for (unsigned i = 0; i < run->n; i++)
+		note_failure(set, &run->items[i], code, true, e);
+}
+
+/* A look at each record of a run that was read. */
+static void check_run(const struct td_records *set, const struct run *run, const uint8_t *data,
+    uint64_t got)
+{
+	uint64_t start = run->items[0].spot.entry.offset;
+	for (unsigned i = 0; i < run->n; i++) {
+		struct td_item *item = &run->items[i];
+		struct tundish_error e;
+		uint64_t skipped = item->spot.entry.offset - start;
+		const uint8_t *frame = data + skipped;
+		int rc = check_frame(set, frame, got > skipped ? got - skipped : 0,
+		    item->spot.entry.bytes, &e);
+		if (rc < 0) {
+			note_failure(set, item, rc, false, &e);
 			continue;
 		}
 		item->data = frame + head_of(set);
@@ -135,21 +153,57 @@ static void read_run(struct td_chunk *chunk, unsigned first, unsigned n, uint8_t
 	}
 }
 
+/* Reads what was gathered and lets go of the files. */
+static void finish_runs(struct runs *r)
+{
+	td_files_read(r->files, r->reads, r->n);
+	for (unsigned i = 0; i < r->n; i++) {
+		const struct run *run = &r->list[i];
+		const struct td_spot *spot = &run->items[0].spot;
+		const struct td_read *read = &r->reads[i];
+		struct tundish_error e;
+		td_files_put(r->files, spot->file);
+		if (read->got >= 0)
+			check_run(r->set, run, read->out, (uint64_t)read->got);
+		else
+			run_failed(r->set, run, td_err_errno(&e, (int)-read->got, READING,
+			    TD_ESC(r->set->files.paths[spot->file]),
+			    (unsigned long long)spot->entry.offset), &e);
+	}
+	r->n = 0;
+}
+
+static void add_run(struct runs *r, struct run run, uint8_t *out)
+{
+	const struct td_spot *spot = &run.items[0].spot, *last = &run.items[run.n - 1].spot;
+	struct tundish_error e = { 0 };
+	int fd, rc = td_files_try(r->files, spot->file, &fd, &e);
+	if (rc > 0) {
+		/* whoever waits for a file to be free holds none */
+		finish_runs(r);
+		rc = td_files_get(r->files, spot->file, &fd, &e);
+	}
+	if (rc < 0) {
+		run_failed(r->set, &run, rc, &e);
+		return;
+	}
+	r->list[r->n] = run;
+	r->reads[r->n++] = (struct td_read){ .fd = fd, .out = out, .offset = spot->entry.offset,
+		.bytes = last->entry.offset + last->entry.bytes - spot->entry.offset };
+}
+
 static bool behind(const struct td_spot *a, const struct td_spot *b)
 {
 	return a->file == b->file && a->entry.offset + a->entry.bytes == b->entry.offset;
 }
 
-/* From the shelf, or where that entry is damaged, from its file. */
-static void read_shelved(struct td_chunk *chunk, unsigned i, uint8_t *out,
-    const struct td_records *set, struct td_files *files, const struct td_cache *cache)
+/* From the shelf; false: that entry is damaged. */
+static bool read_shelved(struct td_item *item, uint8_t *out, const struct td_cache *cache)
 {
-	struct td_item *item = &chunk->items[i];
 	uint8_t *aligned = (uint8_t *)(((uintptr_t)out + SHELF_ALIGN - 1) / SHELF_ALIGN * SHELF_ALIGN);
 	item->kept = td_shelf_read(cache->shelf, item->record, cache->kind >= TD_CACHE_DECODED,
 	    aligned);
-	if (!item->kept)
-		read_run(chunk, i, 1, out, set, files);
+	return item->kept;
 }
 
 /* How many items from there on lie one behind the other in a file. */
@@ -174,6 +228,7 @@ int td_chunk_read(struct td_chunk *chunk, const struct td_records *set, struct t
 	if (!td_buf_fit(&chunk->buf, bytes))
 		return td_err_memory(e);
 	uint8_t *out = chunk->buf.data;
+	struct runs runs = { .set = set, .files = files, .n = 0 };
 	for (unsigned i = 0, n; i < chunk->n; i += n) {
 		struct td_item *item = &chunk->items[i];
 		struct tundish_error size;
@@ -187,16 +242,15 @@ int td_chunk_read(struct td_chunk *chunk, const struct td_records *set, struct t
 			continue;
 		}
 		uint64_t room = td_item_read_bytes(set, item);
-		if (item->shelved) {
-			read_shelved(chunk, i, out, set, files, cache);
-		} else {
+		if (!item->shelved)
 			n = run_of(chunk, i, set);
-			for (unsigned k = i + 1; k < i + n; k++)
-				room += td_item_read_bytes(set, &chunk->items[k]);
-			read_run(chunk, i, n, out, set, files);
-		}
+		for (unsigned k = i + 1; k < i + n; k++)
+			room += td_item_read_bytes(set, &chunk->items[k]);
+		if (!item->shelved || !read_shelved(item, out, cache))
+			add_run(&runs, (struct run){ item, n }, out);
 		out += room;
 	}
+	finish_runs(&runs);
 	return 0;
 }
 

@@ -11,6 +11,9 @@
 
 #include "base/err.h"
 
+#define RINGS 8
+#define DEPTH 64
+
 struct file {
 	int fd; /* -1: not open */
 	unsigned held;
@@ -22,6 +25,8 @@ struct td_files {
 	size_t n;
 	struct file *files;
 	size_t open, most, hand;
+	struct td_ring *rings[RINGS]; /* that nobody uses now */
+	unsigned n_rings, rings_left; /* to be made: each takes a descriptor */
 	pthread_mutex_t lock;
 	pthread_cond_t freed;
 	struct td_wait_stats waits;
@@ -49,6 +54,7 @@ int td_files_new(struct td_files **ret, char *const *paths, size_t n, struct tun
 	for (size_t i = 0; i < n; i++)
 		files[i].fd = -1;
 	*f = (struct td_files){ .paths = paths, .n = n, .files = files, .most = TD_MIN(td_files_most(), n) };
+	f->rings_left = (unsigned)TD_MIN(td_files_most(), (size_t)RINGS);
 	pthread_mutex_init(&f->lock, NULL);
 	pthread_cond_init(&f->freed, NULL);
 	*ret = f;
@@ -74,11 +80,14 @@ static bool close_one(struct td_files *f)
 	return false;
 }
 
-static int open_file(struct td_files *f, size_t i, struct tundish_error *e)
+static int open_file(struct td_files *f, size_t i, bool wait, struct tundish_error *e)
 {
 	struct file *file = &f->files[i];
-	while (f->open >= f->most && !close_one(f))
+	while (f->open >= f->most && !close_one(f)) {
+		if (!wait)
+			return 1;
 		td_wait(&f->freed, &f->lock, &f->waits);
+	}
 	if (file->fd >= 0)
 		return 0; /* another did it while this one waited */
 	int fd;
@@ -93,11 +102,11 @@ static int open_file(struct td_files *f, size_t i, struct tundish_error *e)
 	return 0;
 }
 
-int td_files_get(struct td_files *f, size_t i, int *ret_fd, struct tundish_error *e)
+static int get(struct td_files *f, size_t i, bool wait, int *ret_fd, struct tundish_error *e)
 {
 	pthread_mutex_lock(&f->lock);
 	struct file *file = &f->files[i];
-	int rc = file->fd >= 0 ? 0 : open_file(f, i, e);
+	int rc = file->fd >= 0 ? 0 : open_file(f, i, wait, e);
 	if (rc == 0) {
 		file->held++;
 		file->used = true;
@@ -105,6 +114,16 @@ int td_files_get(struct td_files *f, size_t i, int *ret_fd, struct tundish_error
 	}
 	pthread_mutex_unlock(&f->lock);
 	return rc;
+}
+
+int td_files_get(struct td_files *f, size_t i, int *ret_fd, struct tundish_error *e)
+{
+	return get(f, i, true, ret_fd, e);
+}
+
+int td_files_try(struct td_files *f, size_t i, int *ret_fd, struct tundish_error *e)
+{
+	return get(f, i, false, ret_fd, e);
 }
 
 void td_files_put(struct td_files *f, size_t i)
@@ -115,6 +134,43 @@ void td_files_put(struct td_files *f, size_t i)
 	pthread_mutex_unlock(&f->lock);
 }
 
+/* ---- rings ---- */
+
+static struct td_ring *take_ring(struct td_files *f)
+{
+	pthread_mutex_lock(&f->lock);
+	struct td_ring *ring = f->n_rings ? f->rings[--f->n_rings] : NULL;
+	bool more = !ring && f->rings_left > 0;
+	f->rings_left -= more;
+	pthread_mutex_unlock(&f->lock);
+	if (!more || (ring = td_ring_open(DEPTH)))
+		return ring;
+	pthread_mutex_lock(&f->lock);
+	f->rings_left = 0; /* nor the next one */
+	pthread_mutex_unlock(&f->lock);
+	return NULL;
+}
+
+static void give_ring(struct td_files *f, struct td_ring *ring)
+{
+	pthread_mutex_lock(&f->lock);
+	f->rings[f->n_rings++] = ring;
+	pthread_mutex_unlock(&f->lock);
+}
+
+void td_files_read(struct td_files *f, struct td_read *reads, unsigned n)
+{
+	/* a single one is waited for anyway */
+	struct td_ring *ring = n > 1 || td_fetch_by() == TD_FETCH_URING ? take_ring(f) : NULL;
+	for (unsigned i = 0; i < n; i++)
+		td_ring_start(ring, &reads[i]);
+	td_ring_submit(ring);
+	for (unsigned i = 0; i < n; i++)
+		td_ring_finish(ring, &reads[i]);
+	if (ring)
+		give_ring(f, ring);
+}
+
 void td_files_free(struct td_files *f)
 {
 	if (!f)
@@ -123,6 +179,8 @@ void td_files_free(struct td_files *f)
 		if (f->files[i].fd >= 0)
 			close(f->files[i].fd);
 	}
+	while (f->n_rings)
+		td_ring_close(f->rings[--f->n_rings]);
 	pthread_cond_destroy(&f->freed);
 	pthread_mutex_destroy(&f->lock);
 	free(f->files);

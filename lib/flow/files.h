@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Open files, no more than the limit allows, shared by all threads. */
 #pragma once
+#include "base/ring.h"
 #include "base/thread.h"
 #include "tundish.h"
 
@@ -15,4 +16,8 @@ int td_files_new(struct td_files **ret, char *const *paths, size_t n, struct tun
  * when all that may be open are held by others. Errors: NOT_FOUND, IO. */
 int td_files_get(struct td_files *f, size_t file, int *ret_fd, struct tundish_error *e);
 void td_files_put(struct td_files *f, size_t file);
+/* The same without waiting: 1 when it would have to wait. */
+int td_files_try(struct td_files *f, size_t file, int *ret_fd, struct tundish_error *e);
+/* Makes these reads, all of them under way at a time where that can be had. */
+void td_files_read(struct td_files *f, struct td_read *reads, unsigned n);
 void td_files_free(struct td_files *f);
