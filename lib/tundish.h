@@ -458,6 +458,11 @@ struct tundish_pack_options {
 	const char *clip;	/* * "16[:8[:4]]": frames in a record, between two, records a file */
 	int sequence;		/* * clips are SequenceExamples, a step a frame */
 	int follow_external;	/* * HDF5: other files that a file names, below its folder, are read */
+	/* * Sound instead of frames: "mono" or "all" channels, with ":float32" or ":int16"; NULL:
+	 * "all" where a rate or a window is given. */
+	const char *sound;
+	uint32_t rate;		/* * samples a second; 0: as they are */
+	const char *window;	/* * "SECONDS[:HOP]"; NULL: whole files */
 	/* Words {name} {split} {shard} {shards} {count};
 	 * NULL: "{name}-{split}.tfrecord-{shard}-of-{shards}". */
 	const char *name_template; /* of a tar: "{name}-{split}-{shard}.tar" */

@@ -168,13 +168,19 @@ static int64_t clip_length(const struct convert *c)
 	return c->list.n_clips == 0 ? 1 : c->cut.edge == TD_EDGE_KEEP ? -1 : (int64_t)c->cut.av.clip;
 }
 
+/* The feature that arrays are. */
+static const char *array_key(const struct convert *c)
+{
+	return c->list.n_sounds && c->list.n_sounds == c->list.arrays.n ? "audio" : c->keys.image;
+}
+
 /* Numbers under two keys, VALUE and SHAPE, which TFDS sees as one feature; or of one shape. */
 static bool tensor_features(struct convert *c, enum td_elem dtype, unsigned n_axes, const uint64_t *shape)
 {
 	struct td_pack *p = &c->p;
-	if (asprintf(&c->value_key, "%s/value", c->keys.image) < 0 ||
-	    asprintf(&c->shape_key, "%s/shape", c->keys.image) < 0 ||
-	    !td_pack_feature(p, c->keys.image, TD_FEATURE_TEXT, 1))
+	if (asprintf(&c->value_key, "%s/value", array_key(c)) < 0 ||
+	    asprintf(&c->shape_key, "%s/shape", array_key(c)) < 0 ||
+	    !td_pack_feature(p, array_key(c), TD_FEATURE_TEXT, 1))
 		return false;
 	p->features[p->n_features - 1].json = td_meta_tensor(td_elem_name(dtype), n_axes, shape);
 	return p->features[p->n_features - 1].json && td_pack_feature(p, "dtype", TD_FEATURE_TEXT, 1);
@@ -447,7 +453,7 @@ static int make_array(struct convert *c, const struct subject *subject, struct h
 	struct fields *f = start_fields(h);
 	for (unsigned i = 0; i < s->n_axes; i++)
 		shape[i] = (int64_t)s->shape[i];
-	add_bytes(f, c->alike ? c->keys.image : c->value_key, &value);
+	add_bytes(f, c->alike ? array_key(c) : c->value_key, &value);
 	add_field(f, &(struct td_field){ .key = c->alike ? NULL : c->shape_key, .kind = TUNDISH_INT64,
 		.n = s->n_axes, .ints = shape });
 	add_bytes(f, "dtype", &dtype);

@@ -259,6 +259,10 @@ static json_t *options_json(const struct td_pack *p)
 		json_object_set_new(o, "stack", json_true());
 	set_option(o, "frames", d->frames);
 	set_option(o, "clip", d->clip);
+	set_option(o, "sound", d->sound);
+	if (d->rate)
+		json_object_set_new(o, "rate", count(d->rate));
+	set_option(o, "window", d->window);
 	if (d->sequence)
 		json_object_set_new(o, "sequence", json_true());
 	if (d->follow_external)

@@ -180,12 +180,59 @@ static int parse_clip(struct td_av_cut *cut, const char *spec, struct tundish_er
 	return 0;
 }
 
+/* "mono", "all", either with ":float32" or ":int16" */
+static int parse_sound(struct td_av_cut *cut, const char *spec, struct tundish_error *e)
+{
+	size_t len = strcspn(spec, ":");
+	const char *type = spec[len] ? spec + len + 1 : "float32";
+	cut->sound = true;
+	cut->mono = len == 4 && strncmp(spec, "mono", 4) == 0;
+	cut->int16 = strcmp(type, "int16") == 0;
+	bool ok = (cut->mono || (len == 3 && strncmp(spec, "all", 3) == 0)) &&
+	    (cut->int16 || strcmp(type, "float32") == 0);
+	return ok ? 0 : td_err(e, TUNDISH_E_USAGE, "sound: \"%s\" is neither mono nor all, with or without "
+	    ":float32 or :int16", TD_ESC(spec));
+}
+
+static bool take_seconds(double *ret, const char *s, size_t len)
+{
+	return td_parse_double(ret, s, len) && *ret > 0 && *ret <= 1e6;
+}
+
+/* "0.5", "0.5:0.25" */
+static int parse_window(struct td_av_cut *cut, const char *spec, struct tundish_error *e)
+{
+	size_t len = strcspn(spec, ":");
+	if (!take_seconds(&cut->window, spec, len) ||
+	    (spec[len] && !take_seconds(&cut->hop, spec + len + 1, strlen(spec + len + 1))))
+		return td_err(e, TUNDISH_E_USAGE, "window: \"%s\" is not SECONDS[:HOP]", TD_ESC(spec));
+	return 0;
+}
+
+/* A rate and a window are of sound; then all channels stay. */
+static int parse_sounds(struct td_av_cut *cut, const struct tundish_pack_options *o, struct tundish_error *e)
+{
+	int rc = 0;
+	if (o->sound || o->rate || o->window)
+		rc = parse_sound(cut, o->sound ? o->sound : "all", e);
+	if (rc == 0 && o->rate > 10000000)
+		rc = td_err(e, TUNDISH_E_USAGE, "rate: more than 10000000");
+	cut->rate = o->rate;
+	if (rc == 0 && o->window)
+		rc = parse_window(cut, o->window, e);
+	if (rc == 0 && cut->sound && (o->frames || o->clip))
+		rc = td_err(e, TUNDISH_E_USAGE, "sound: frames and clips are of pictures, convert either");
+	return rc;
+}
+
 int td_av_parse(struct td_av_cut *ret, const struct tundish_pack_options *o, struct tundish_error *e)
 {
 	struct td_av_cut cut = { 0 };
 	int rc = parse_frames(&cut, o->frames, e);
 	if (rc == 0)
 		rc = parse_clip(&cut, o->clip, e);
+	if (rc == 0)
+		rc = parse_sounds(&cut, o, e);
 	cut.sequence = o->sequence;
 	if (rc == 0 && cut.sequence && !cut.clip)
 		rc = td_err(e, TUNDISH_E_USAGE, "sequence: only clips are SequenceExamples: --clip is missing");

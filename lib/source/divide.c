@@ -182,6 +182,7 @@ static int add_file(struct divide *d, struct td_item item, struct td_parts *part
 	if (rc == 0 && parts->data_path && !td_map_at(&d->data_files, parts->data_path, strlen(parts->data_path)))
 		rc = td_err_memory(d->e);
 	d->l->n_clips += parts->clips ? parts->n : 0;
+	d->l->n_sounds += parts->sound ? parts->n : 0;
 	d->l->sequences |= parts->sequence && parts->n > 1;
 	d->l->parts_left_out += parts->n_left_out;
 	d->l->work_bytes = TD_MAX(d->l->work_bytes, parts->work_bytes);

@@ -74,6 +74,7 @@ struct td_parts {
 	uint64_t shape[TD_AXES];
 	bool pictures;	/* encoded ones; then no shape is known */
 	bool clips;	/* several pictures each: frames of a video */
+	bool sound;	/* samples */
 	bool sequence;	/* they follow one another in time: frames, clips, windows */
 	/* Which of the numbers 0 to n - 1 there really are, ascending; NULL: all of them. To
 	 * be freed. n_left_out more were left out by what the user asked for. */

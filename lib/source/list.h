@@ -89,7 +89,7 @@ struct td_listing {
 	struct td_cells columns; /* features from a table or side-cars */
 	struct td_about about; /* what the files say of themselves */
 	struct td_map groups;  /* names of those that are not a file's -> uint32_t td_item.group */
-	size_t n_clips;
+	size_t n_clips, n_sounds;
 	bool sequences;        /* some items follow one another: frames, clips, windows */
 	struct td_specs group_specs; /* that all groups of members have */
 	size_t n_grouped;

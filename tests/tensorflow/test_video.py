@@ -36,6 +36,14 @@ class Video(unittest.TestCase):
             self.assertEqual([one["frames"].shape for one in found], [(n, 64, 96, 3) for n in lengths])
             self.assertEqual([len(one["time"]) for one in found], lengths)
 
+    def test_sound(self):
+        out = folder("sound")
+        tundish("convert", ROOT / "data/video/tones.wav", "-o", out / "tones", "--sound", "all", "--window", ".1")
+        found = list(tfds.builder_from_directory(str(out)).as_dataset(split="train"))
+        self.assertEqual([one["audio"].shape for one in found], 5 * [(800, 2)])
+        self.assertEqual(found[1]["audio"].dtype, tf.float32)
+        self.assertEqual([int(one["sample"]) for one in found], [0, 800, 1600, 2400, 3200])
+
     def test_sequence(self):
         out = folder("sequence")
         tundish("convert", CLIP, "-o", out / "clip", "--clip", 8, "--sequence")

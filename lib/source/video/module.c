@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The module "video": frames of videos as items. */
+ * The module "video": frames of videos and their sound as items. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +11,7 @@
 #include "frames.h"
 #include "media/image.h"
 #include "pixels.h"
+#include "sound.h"
 
 /* A decoder holds as many frames, about, of 12 bits a pixel. */
 #define DECODER_FRAMES 18
@@ -84,6 +85,8 @@ static int fill_parts(struct td_parts *ret, const struct av_frame_list *list, co
 static int parts(struct td_parts *ret, const struct td_file *file, const struct td_cut *cut,
     const struct tundish_listener *l, struct tundish_error *e)
 {
+	if (cut->av.sound)
+		return av_sound_parts(ret, file, cut, l, e);
 	struct av_want want = want_of(file, cut, l);
 	struct av_frame_list list = { 0 };
 	struct av_stream *s;
@@ -156,12 +159,9 @@ static int need_open(struct opened **ret, struct td_loaded *out, const struct td
 	int rc = open_file(ret, file, cut, e);
 	if (rc < 0)
 		return rc;
-	if (out->opened)
-		out->close(out->opened);
+	td_loaded_close(out);
 	out->opened = *ret;
 	out->close = close_opened;
-	free(out->opened_path);
-	out->opened_path = NULL;
 	return 0;
 }
 
@@ -237,6 +237,8 @@ static int load(struct td_loaded *out, const struct td_file *file, uint32_t part
 {
 	struct av_frame_list list;
 	struct opened *o = NULL;
+	if (cut->av.sound)
+		return av_sound_load(out, file, part, cut, e);
 	if (!av_frames_unpack(&list, file->index) || part >= count_items(&list, cut))
 		return td_err(e, TUNDISH_E_INVALID, "the file was not listed");
 	int rc = need_open(&o, out, file, cut, e);

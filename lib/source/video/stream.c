@@ -196,6 +196,15 @@ static bool is_wanted(const AVStream *stream, enum AVMediaType type)
 	return stream->codecpar->codec_type == type && !(stream->disposition & AV_DISPOSITION_ATTACHED_PIC);
 }
 
+/* Sound where pictures are wanted. */
+static bool has_other(const struct av_stream *s, const struct av_want *want)
+{
+	bool any = false;
+	for (unsigned i = 0; i < s->format->nb_streams; i++)
+		any |= s->format->streams[i]->codecpar->codec_type == AVMEDIA_TYPE_AUDIO;
+	return any && want->type == AVMEDIA_TYPE_VIDEO;
+}
+
 static int choose_stream(struct av_stream *s, const struct av_want *want, struct tundish_error *e)
 {
 	const char *what = want->type == AVMEDIA_TYPE_VIDEO ? "video" : "sound";
@@ -208,7 +217,8 @@ static int choose_stream(struct av_stream *s, const struct av_want *want, struct
 		}
 	}
 	if (n == 0)
-		return td_err(e, TUNDISH_E_UNSUPPORTED, "no %s stream", what);
+		return td_err(e, TUNDISH_E_UNSUPPORTED, "no %s stream%s", what, has_other(s, want) ?
+		    " (--sound takes its sound)" : "");
 	if (want->spec) {
 		if (!td_parse_u64(&asked, want->spec, strlen(want->spec)) || asked >= s->format->nb_streams ||
 		    !is_wanted(s->format->streams[asked], want->type))
