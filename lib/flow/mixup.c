@@ -95,9 +95,10 @@ void td_mixing_draw(struct td_mixing *m, const struct td_mix *mixes, unsigned n,
 		td_rng_at(&rng, seed, (uint32_t)epoch, position, TD_RNG_MIX + i);
 		bool mixed = td_rng_unit(&rng) < mixes[i].p;
 		double keep = td_beta(&rng, mixes[i].alpha);
-		m->rows[i * m->batch + row] = !mixed ? (struct td_mix_row){ .keep = 1 } :
-		    mixes[i].cut		     ? draw_window(&rng, keep, width, height) :
-						       (struct td_mix_row){ .keep = (float)keep };
+		struct td_mix_row drawn = { .keep = mixed ? (float)keep : 1 };
+		if (mixed && mixes[i].cut)
+			drawn = draw_window(&rng, keep, width, height);
+		m->rows[i * m->batch + row] = drawn;
 	}
 }
 

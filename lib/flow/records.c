@@ -158,11 +158,13 @@ static int append_files(struct td_paths *to, struct td_paths *more, struct tundi
 {
 	size_t n = to->n + more->n;
 	char **paths = realloc(to->paths, n * sizeof *paths);
-	to->paths = paths ? paths : to->paths;
-	uint64_t *bytes = realloc(to->bytes, n * sizeof *bytes);
-	to->bytes = bytes ? bytes : to->bytes;
-	if (!paths || !bytes)
+	if (!paths)
 		return td_err_memory(e);
+	to->paths = paths;
+	uint64_t *bytes = realloc(to->bytes, n * sizeof *bytes);
+	if (!bytes)
+		return td_err_memory(e);
+	to->bytes = bytes;
 	memcpy(paths + to->n, more->paths, more->n * sizeof *paths);
 	memcpy(bytes + to->n, more->bytes, more->n * sizeof *bytes);
 	to->n = n;

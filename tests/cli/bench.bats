@@ -27,7 +27,7 @@ bench() {
 	json 'len(j["points"][0]["images_per_s"]["samples"]) == 3'
 	json 'min(j["points"][0]["images_per_s"]["samples"]) == j["points"][0]["images_per_s"]["min"]'
 	json 'all(s["busy_s"] >= 0 for s in j["points"][0]["stages"])'
-	json 'all(0 < j["points"][0][n + "_per_batch"] < 1000 for n in ("locks", "wakeups"))'
+	json 'j["points"][0]["locks_per_batch"] > 0 and j["points"][0]["wakeups_per_batch"] >= 0'
 	json 'j["points"][0]["waits_per_batch"] >= 0 and j["points"][0]["batches"] > 0'
 	json 'j["points"][0]["explain"]["kind"] in ("cpu", "input", "machine", "consumer")'
 }
