@@ -130,7 +130,7 @@ static int open_flow(struct tundish_flow *f, const struct tundish_flow_options *
 	if (rc == 0 && !f->set.stream)
 		rc = td_files_new(&f->files, f->set.files.paths, f->set.files.n, e);
 	if (rc == 0 && f->recipe.chain.clip.frames && !f->set.stream && !f->set.raw)
-		rc = td_groups_open(f, e);
+		rc = td_groups_open(f, &asked, e);
 	if (rc == 0)
 		rc = td_plan_order(f, o, &sampler, &spec, e);
 	td_sampler_spec_free(&sampler);

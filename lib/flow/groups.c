@@ -160,10 +160,9 @@ static int fold(struct tundish_flow *f, struct tundish_error *e)
 	return rc < 0 ? rc : td_records_count(set, e);
 }
 
-int td_groups_open(struct tundish_flow *f, struct tundish_error *e)
+int td_groups_open(struct tundish_flow *f, const struct td_keys *asked, struct tundish_error *e)
 {
 	struct td_buf whole = { 0 };
-	const struct td_keys keys = { 0 };
 	bool grouped = false;
 	int rc = 0;
 	for (uint64_t i = 0; i < f->set.records && i < LOOKS && rc == 0 && !grouped; i++) {
@@ -174,7 +173,7 @@ int td_groups_open(struct tundish_flow *f, struct tundish_error *e)
 		size_t len;
 		rc = td_record_read(&whole, &f->set, f->files, &spot, &data, &bytes, e);
 		grouped = rc == 0 && find_group(data, bytes, &text, &len) &&
-		    td_sample_find(&s, &keys, data, bytes) == 0 && (!s.image || s.image->count == 1);
+		    td_sample_find(&s, asked, data, bytes) == 0 && s.image && s.image->count == 1;
 		if (rc == 0)
 			break;
 		rc = rc == TUNDISH_E_IO || rc == TUNDISH_E_MEMORY ? rc : 0;

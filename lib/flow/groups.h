@@ -5,7 +5,7 @@
 
 /* Where the first records hold one picture and a text `group`, puts runs of records with
  * the same one together; else changes nothing. IO, MEMORY. */
-int td_groups_open(struct tundish_flow *f, struct tundish_error *e);
+int td_groups_open(struct tundish_flow *f, const struct td_keys *asked, struct tundish_error *e);
 /* Moves the spot of a group to the first frame of the clip that is drawn for a position.
  * One that is too short stays. */
 void td_groups_start(const struct tundish_flow *f, struct td_spot *spot, uint64_t epoch, uint64_t position);

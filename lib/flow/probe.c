@@ -60,13 +60,15 @@ static bool find_value(const char *image, const struct look *look, struct tundis
 	    tundish_example_find(look->data, look->bytes, key, (size_t)n, ret) == 1;
 }
 
-/* A list of frames in a SequenceExample. */
+/* A list of frames, of a SequenceExample or not. */
 static bool find_list(const struct td_keys *asked, const struct look *look, struct tundish_feature *ret)
 {
 	struct td_frames frames;
-	const char *const *keys = asked->image ? &asked->image : td_image_keys;
+	/* the names of pictures, and the one that convert gives to clips of videos */
+	const char *const usual[] = { td_image_keys[0], td_image_keys[1], "frames" };
+	const char *const *keys = asked->image ? &asked->image : usual;
 	struct td_bytes first;
-	for (int i = 0; i < (asked->image ? 1 : TD_KEYS); i++) {
+	for (size_t i = 0; i < (asked->image ? 1 : TD_COUNT(usual)); i++) {
 		if (td_frames_find(&frames, keys[i], look->data, look->bytes) != 1 || frames.n == 0 ||
 		    td_frames_take(&frames, 0, 1, 1, &first, NULL) < 0)
 			continue;
@@ -284,8 +286,8 @@ static int find_channels(struct tundish_flow *f, struct tundish_error *e)
 static int check_clips(const struct td_recipe *r, struct tundish_error *e)
 {
 	if (!r->keys.image)
-		return td_err(e, TUNDISH_E_USAGE, "clip needs a list of frames that goes out: a feature image or "
-		    "image/encoded, or such a list of SequenceExamples; name it");
+		return td_err(e, TUNDISH_E_USAGE, "clip needs a list of frames that goes out: image, image/encoded "
+		    "or frames, a feature or a list of SequenceExamples; name it");
 	if (r->raw)
 		return td_err(e, TUNDISH_E_USAGE, "pictures in folders have no frames for clip");
 	if (r->cache && (r->cache->kind != TD_CACHE_RAW || r->grouped))

@@ -81,7 +81,7 @@ static void add_record(struct tundish_writer *w, enum form form, unsigned i, uns
 		fields[1] = fields[2];
 	assert_int_equal(td_example_encode(&record, fields, form == LIST ? 2 : form == ARRAYS ? 3 : 1, 1 << 30, NULL), 0);
 	if (form == SEQUENCE)
-		add_list(&record, "image/encoded", frames, n);
+		add_list(&record, "frames", frames, n);
 	assert_int_equal(tundish_writer_append(w, record.data, record.len, NULL), 0);
 	td_buf_free(&record);
 	for (unsigned k = 0; k < n; k++)
