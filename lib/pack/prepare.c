@@ -419,8 +419,10 @@ int td_prepare_picture(struct td_prepare *p, struct td_prep_desk *desk, const vo
 	bool works = p->form || may_encode(p) || p->index == TD_INDEX_MAKE;
 	if (works || o->check == TUNDISH_CHECK_DECODE)
 		rc = need_decoder(p, desk, e);
+	/* where each picture is decoded anyway, that is a check as well */
+	int check = p->form > TD_FORM_LOSSLESS ? TD_MIN(o->check, TUNDISH_CHECK_STRUCTURE) : o->check;
 	if (rc == 0)
-		rc = td_image_check(&made.info, data, len, o->check, o->max_pixels, desk->decoder, e);
+		rc = td_image_check(&made.info, data, len, check, o->max_pixels, desk->decoder, e);
 	if (rc < 0)
 		return rc;
 	td_image_traits(&made.traits, &made.info, data, len);

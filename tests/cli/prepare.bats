@@ -59,8 +59,10 @@ for name, one in raw.items():
     for a, b in zip(value[::97], struct.unpack(f"<{h * w * 3}H", two["image/value"][0])[::97]):
         assert abs(a - b / 257) <= 0.51
 '
-	# the batches of PNGs are the raw pixels
-	tundish feed png --ops 'resize:40' --to hash -q >a
+	# raw pixels are fed like pictures
+	for ops in 'resize:40' 'random_resized_crop:24 hflip normalize layout:nchw'; do
+		cmp <(tundish feed png --ops "$ops" --to hash -q) <(tundish feed raw --ops "$ops" --to hash -q)
+	done
 	run_split 0 inspect raw --schema
 	holds "$output" "image/value"
 	grep -q '"uint8"' raw/features.json
