@@ -482,6 +482,8 @@ struct tundish_pack_options {
 	int crc;		/* + TUNDISH_CRC_FULL */
 	int on_error;		/* TUNDISH_SKIP; or FAIL: the first bad item is the error */
 	int dry_run;		/* plan and report only */
+	int list;		/* * only look: result.items; no output is needed, splits and shards
+				 * do not matter */
 	int overwrite;		/* replaces a finished set, removed when the new one is whole */
 	int resume;		/* takes over whole shards of a run that was broken off */
 	uint64_t skip, limit;	/* of the items as they are listed; limit 0: all */
@@ -504,6 +506,20 @@ struct tundish_pack_class {
 	uint64_t records;
 };
 
+/* What would be converted (options.list). */
+struct tundish_pack_item {
+	const char *name;	/* below its source */
+	uint32_t part;		/* its number in a file that holds several */
+	const char *kind;	/* "JPEG", "ENVI" */
+	const char *dtype;	/* "uint8" */
+	unsigned n_axes;
+	uint64_t shape[4];
+	int labelled;
+	int64_t label;
+	const char *class_name; /* "" when classes are plain numbers */
+	uint64_t bytes;		/* about */
+};
+
 /* found = written + bad + left_out. */
 struct tundish_pack_result {
 	uint64_t found, written, bad, left_out;
@@ -513,6 +529,8 @@ struct tundish_pack_result {
 	struct tundish_pack_class *classes;
 	size_t n_classes;
 	const char *summary; /* several lines for people: splits, shards, classes, what was left out */
+	struct tundish_pack_item *items; /* with options.list alone */
+	size_t n_items;
 };
 
 /* Fill in the defaults and `size`. */

@@ -74,6 +74,35 @@ static json_t *classes_json(const struct tundish_pack_result *result)
 	return list;
 }
 
+static json_t *item_json(const struct tundish_pack_item *item)
+{
+	json_t *o = json_object(), *shape = json_array();
+	for (unsigned i = 0; i < item->n_axes; i++)
+		json_array_append_new(shape, json_integer((json_int_t)item->shape[i]));
+	out_set_text(o, "name", item->name);
+	out_set_count(o, "part", item->part);
+	out_set_text(o, "kind", item->kind);
+	out_set_text(o, "dtype", item->dtype);
+	out_set(o, "shape", shape);
+	out_set(o, "label", item->labelled ? json_integer(item->label) : json_null());
+	if (item->class_name[0])
+		out_set_text(o, "class", item->class_name);
+	return o;
+}
+
+/* What --list found. */
+static void print_items(const struct tundish_pack_result *result)
+{
+	json_t *o = json_object(), *list = json_array();
+	for (size_t i = 0; i < result->n_items; i++)
+		json_array_append_new(list, item_json(&result->items[i]));
+	out_set_count(o, "found", result->found);
+	out_set_count(o, "bad", result->bad);
+	out_set_count(o, "left_out", result->left_out);
+	out_set(o, "items", list);
+	out_json(o);
+}
+
 static void print_json(const struct tundish_pack_result *result, bool dry_run)
 {
 	json_t *o = json_object();
@@ -94,6 +123,8 @@ static int check(struct call *call)
 	const struct tundish_pack_options *o = call->settings;
 	if (call_needs_paths(call))
 		return EXIT_USAGE;
+	if (o->list)
+		return 0;
 	if (!call->shared.output)
 		return report_error(&call->report, EXIT_USAGE, "%s: -o OUT/NAME is missing",
 		    call->cmd->name);
@@ -127,12 +158,14 @@ int packopt_run(struct call *call, packopt_fn *pack)
 	if (rc < 0)
 		return report_failure(&call->report, rc, &error);
 	progress_clear(&call->report.progress);
-	if (call->shared.json)
+	if (call->shared.json && o->list)
+		print_items(result);
+	else if (call->shared.json)
 		print_json(result, o->dry_run);
-	else if (!call->shared.quiet)
-		fputs(result->summary, strcmp(o->output, "-") ? stdout : stderr);
+	else if (!call->shared.quiet || o->list)
+		fputs(result->summary, o->list || strcmp(o->output, "-") ? stdout : stderr);
 	out_flush();
-	if (!o->dry_run)
+	if (!o->dry_run && !o->list)
 		report_rate(&call->report, result->written, (double)(td_now_ns() - start) / 1e9);
 	rc = exit_code(call, result);
 	tundish_pack_result_free(result);

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/thread.h"
 #include "groups.h"
+#include "items.h"
 #include "pack.h"
 #include "prepare.h"
 #include "record/frame.h"
@@ -621,6 +622,14 @@ static void free_convert(struct convert *c)
 	td_pack_free(&c->p);
 }
 
+static int look(struct convert *c, struct tundish_error *e)
+{
+	if (c->list.n_streams)
+		return td_err(e, TUNDISH_E_USAGE, "a stream cannot be listed: it is read once");
+	int rc = cut_list(c, e);
+	return rc ? rc : td_pack_items(&c->p, &c->list, &c->cut, e);
+}
+
 static int convert_listed(struct convert *c, struct tundish_error *e)
 {
 	const struct tundish_pack_options *o = c->p.o;
@@ -645,6 +654,11 @@ int tundish_convert(const struct tundish_pack_options *options, struct tundish_p
 	struct convert c = { .p = { .o = &o, .command = "convert", .make = make, .place = place,
 		.set.journal = -1 } };
 	c.p.ctx = &c;
+	if (o.list) {
+		o.output = "-";
+		o.split = o.shards = NULL;
+		o.dry_run = 1;
+	}
 	int rc = check_options(&c, ret_error);
 	if (rc == 0)
 		rc = list_items(&c, ret_error);
@@ -653,7 +667,8 @@ int tundish_convert(const struct tundish_pack_options *options, struct tundish_p
 	if (rc == 0)
 		rc = make_hands(&c, ret_error);
 	if (rc == 0)
-		rc = c.list.n_streams ? convert_stream(&c, ret_error) : convert_listed(&c, ret_error);
+		rc = o.list ? look(&c, ret_error) :
+		    c.list.n_streams ? convert_stream(&c, ret_error) : convert_listed(&c, ret_error);
 	if (rc == 0) {
 		td_prepare_tell(&c.prepare);
 		rc = td_pack_result(ret_result, &c.p, ret_error);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "items.h"
 #include "base/thread.h"
 #include "record/compress.h"
 
@@ -131,6 +132,7 @@ void td_pack_free(struct td_pack *p)
 	free(p->names_file);
 	free(p->identity);
 	json_decref(p->about);
+	td_pack_items_free(p->items, p->n_items);
 	for (size_t i = 0; i < p->n_features; i++) {
 		free(p->features[i].key);
 		free(p->features[i].json);

@@ -44,6 +44,8 @@ struct td_pack {
 	char left_out_kinds[64];
 	struct td_feature_spec *features;
 	size_t n_features, features_cap;
+	struct tundish_pack_item *items; /* of those that were only looked at */
+	size_t n_items;
 	json_t *about; /* what the files that items were cut from say of themselves; NULL */
 	const char *no_tfds; /* why TFDS cannot read this; NULL: it can */
 
@@ -77,7 +79,7 @@ int td_pack_run(struct td_pack *p, struct tundish_error *e);
 /* The two ends of writing: the set is opened by the plan, and gets its metadata and names. */
 int td_pack_begin(struct td_pack *p, struct tundish_error *e);
 int td_pack_finish(struct td_pack *p, struct tundish_error *e);
-int td_pack_result(struct tundish_pack_result **ret, const struct td_pack *p, struct tundish_error *e);
+int td_pack_result(struct tundish_pack_result **ret, struct td_pack *p, struct tundish_error *e);
 void td_pack_free(struct td_pack *p);
 
 bool td_pack_feature(struct td_pack *p, const char *key, enum td_feature_type type, int64_t length)

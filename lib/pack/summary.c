@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "base/table.h"
+#include "items.h"
 #include "pack.h"
 
 #define CLASSES_SHOWN 20
@@ -121,7 +122,7 @@ static bool classes_table(struct td_buf *out, const struct td_pack *p)
 
 static bool summarize(struct td_buf *out, const struct td_pack *p)
 {
-	uint64_t written = p->o->dry_run ? p->plan.n : p->written;
+	uint64_t written = p->o->list ? p->n_items : p->o->dry_run ? p->plan.n : p->written;
 	bool ok = td_buf_printf(out, "%" PRIu64 " found: %" PRIu64 " %s, %" PRIu64 " bad", p->found, written,
 	    p->o->dry_run ? "to write" : "written", p->bad.count);
 	if (ok && p->left_out)
@@ -129,6 +130,8 @@ static bool summarize(struct td_buf *out, const struct td_pack *p)
 		    p->left_out_kinds[0] ? " (" : "", p->left_out_kinds, p->left_out_kinds[0] ? ")" : "");
 	if (ok && p->window)
 		ok = td_buf_printf(out, "; shuffled in a window of %" PRIu64 " bytes", p->window);
+	if (p->o->list)
+		return ok && td_buf_printf(out, "\n\n") && td_pack_items_table(out, p->items, p->n_items);
 	return ok && td_buf_printf(out, "\n\n") && splits_table(out, p) && classes_table(out, p);
 }
 
@@ -178,7 +181,7 @@ static bool fill_classes(struct tundish_pack_result *r, const struct td_pack *p)
 	return ok;
 }
 
-int td_pack_result(struct tundish_pack_result **ret, const struct td_pack *p, struct tundish_error *e)
+int td_pack_result(struct tundish_pack_result **ret, struct td_pack *p, struct tundish_error *e)
 {
 	struct result *result = calloc(1, sizeof *result);
 	if (!result)
@@ -186,15 +189,25 @@ int td_pack_result(struct tundish_pack_result **ret, const struct td_pack *p, st
 	struct tundish_pack_result *r = &result->r;
 	r->found = p->found;
 	r->written = p->o->dry_run ? p->plan.n : p->written;
+	if (p->o->list) {
+		r->written = 0;
+		r->items = p->items;
+		r->n_items = p->n_items;
+	}
 	r->bad = p->bad.count;
 	r->left_out = p->left_out;
 	r->payload_bytes = p->payload_bytes;
 	r->file_bytes = p->file_bytes;
 	if (!fill_shards(r, p) || !fill_classes(r, p) || !summarize(&result->text, p)) {
+		r->items = NULL;
+		r->n_items = 0;
 		tundish_pack_result_free(r);
 		return td_err_memory(e);
 	}
 	r->summary = (const char *)result->text.data;
+	if (r->items)
+		p->items = NULL; /* the result's now */
+	p->n_items = r->items ? 0 : p->n_items;
 	*ret = r;
 	return 0;
 }
@@ -209,6 +222,7 @@ void tundish_pack_result_free(struct tundish_pack_result *r)
 	}
 	for (size_t i = 0; i < r->n_classes; i++)
 		free((char *)(uintptr_t)r->classes[i].name);
+	td_pack_items_free(r->items, r->n_items);
 	free(r->shards);
 	free(r->classes);
 	td_buf_free(&((struct result *)r)->text);

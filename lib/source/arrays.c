@@ -272,30 +272,53 @@ static int pad_tile(struct td_loaded *s, const struct td_arrays_file *o, const s
 	return 0;
 }
 
+/* Where item `number` lies, and what it is. */
+static int find_item(struct td_loaded *s, struct td_arrays_file *o, uint64_t number, const struct td_cut *cut,
+    struct td_grid *g, struct td_spot *spot, uint64_t *ret_bytes, struct tundish_error *e)
+{
+	static const char *const kinds[] = { [TD_RASTER_ENVI] = "ENVI", [TD_RASTER_SPE] = "SPE",
+		[TD_RASTER_RADIANCE] = "Radiance" };
+	const struct td_raster_info *info = td_raster_info(o->raster);
+	unsigned region = 0;
+	int rc = td_grid_find(o, cut, &number, &region, g, e);
+	if (rc < 0)
+		return rc;
+	*spot = td_grid_spot(o, region, g, number);
+	s->array = true;
+	s->kind = kinds[info->kind];
+	s->dtype = td_grid_dtype(info, cut);
+	s->n_axes = td_grid_shape(s->shape, o, g, cut, &spot->part);
+	if (!td_grid_bytes(ret_bytes, s->shape, s->n_axes, s->dtype) || *ret_bytes > cut->max_bytes)
+		return td_err(e, TUNDISH_E_LIMIT, "record would be %" PRIu64 " bytes; the limit is %" PRIu64,
+		    *ret_bytes, cut->max_bytes);
+	return 0;
+}
+
 static int read_item(struct td_loaded *s, struct td_arrays_file *o, uint64_t number, const struct td_cut *cut,
     struct tundish_error *e)
 {
-	const struct td_raster_info *info = td_raster_info(o->raster);
 	struct td_grid g = { .frames = 0 };
-	unsigned region = 0;
+	struct td_spot spot = { .frame = 0 };
 	uint64_t bytes = 0;
-	int rc = td_grid_find(o, cut, &number, &region, &g, e);
-	if (rc < 0)
-		return rc;
-	const struct td_spot spot = td_grid_spot(o, region, &g, number);
-	s->array = true;
-	s->dtype = td_grid_dtype(info, cut);
-	s->n_axes = td_grid_shape(s->shape, o, &g, cut, &spot.part);
-	if (!td_grid_bytes(&bytes, s->shape, s->n_axes, s->dtype) || bytes > cut->max_bytes)
-		return td_err(e, TUNDISH_E_LIMIT, "record would be %" PRIu64 " bytes; the limit is %" PRIu64,
-		    bytes, cut->max_bytes);
-	rc = read_numbers(s, o, &spot.part, cut, &s->data, e);
+	int rc = find_item(s, o, number, cut, &g, &spot, &bytes, e);
+	if (rc == 0)
+		rc = read_numbers(s, o, &spot.part, cut, &s->data, e);
 	if (rc == 0 && s->data.len < bytes)
 		rc = pad_tile(s, o, &g, &spot.part, cut, e);
 	return rc < 0 ? rc : td_grid_extras(&s->extras, o, &g, &spot, cut, e);
 }
 
-static int load(struct td_loaded *s, const struct td_file *file, uint32_t part, const struct td_cut *cut,
+static int look_at_item(struct td_loaded *s, struct td_arrays_file *o, uint64_t number, const struct td_cut *cut,
+    struct tundish_error *e)
+{
+	struct td_grid g = { .frames = 0 };
+	struct td_spot spot = { .frame = 0 };
+	uint64_t bytes = 0;
+	return find_item(s, o, number, cut, &g, &spot, &bytes, e);
+}
+
+/* Keeps the file open for the next item. */
+static int keep_open(struct td_loaded *s, const struct td_file *file, const struct td_cut *cut,
     struct tundish_error *e)
 {
 	if (!s->opened || strcmp(s->opened_path, file->path) != 0) {
@@ -313,7 +336,21 @@ static int load(struct td_loaded *s, const struct td_file *file, uint32_t part, 
 		s->opened_path = copy;
 		s->close = close_opened;
 	}
-	return read_item(s, s->opened, part, cut, e);
+	return 0;
+}
+
+static int load(struct td_loaded *s, const struct td_file *file, uint32_t part, const struct td_cut *cut,
+    struct tundish_error *e)
+{
+	int rc = keep_open(s, file, cut, e);
+	return rc < 0 ? rc : read_item(s, s->opened, part, cut, e);
+}
+
+static int look(struct td_loaded *s, const struct td_file *file, uint32_t part, const struct td_cut *cut,
+    struct tundish_error *e)
+{
+	int rc = keep_open(s, file, cut, e);
+	return rc < 0 ? rc : look_at_item(s, s->opened, part, cut, e);
 }
 
 /* ---- looking ---- */
@@ -354,5 +391,6 @@ const struct td_format td_format_arrays = {
 	.probe = probe,
 	.parts = parts,
 	.load = load,
+	.look = look,
 	.describe = describe,
 };

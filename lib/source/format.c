@@ -80,6 +80,15 @@ int td_format_describe(json_t **ret, unsigned format, const struct td_file *file
 			     td_err(e, TUNDISH_E_UNSUPPORTED, "%s files are not described", f->name);
 }
 
+int td_format_look(struct td_loaded *out, unsigned format, const struct td_file *file, uint32_t part,
+    const struct td_cut *cut, struct tundish_error *e)
+{
+	const struct td_format *f = resolve(format, e);
+	if (!f)
+		return TUNDISH_E_MODULE;
+	return f->look ? f->look(out, file, part, cut, e) : td_format_load(out, format, file, part, cut, e);
+}
+
 int td_format_load(struct td_loaded *out, unsigned format, const struct td_file *file, uint32_t part,
     const struct td_cut *cut, struct tundish_error *e)
 {

@@ -106,6 +106,7 @@ struct td_pixels;
 /* An item that was read. The buffer is recycled. */
 struct td_loaded {
 	struct td_buf data, scratch;
+	const char *kind; /* of an array's file, "ENVI"; NULL: the format's name */
 	bool array; /* numbers of dtype and shape; else an encoded picture */
 	enum td_elem dtype;
 	unsigned n_axes;
@@ -151,6 +152,10 @@ struct td_format {
 	 * Errors are the item's own, in `e` a reason without the path, but MEMORY. */
 	int (*load)(struct td_loaded *out, const struct td_file *file, uint32_t part,
 	    const struct td_cut *cut, struct tundish_error *e);
+	/* Like load, for looking: the type and shape of an array without its numbers, the
+	 * kind of it. NULL: load does it. */
+	int (*look)(struct td_loaded *out, const struct td_file *file, uint32_t part,
+	    const struct td_cut *cut, struct tundish_error *e);
 	/* What a file says about itself, for looking: an object that is printed member by
 	 * member, with its "kind" ("ENVI") for a title. A new reference. NULL: pictures are
 	 * described elsewhere. Errors are reasons without the path. */
@@ -175,5 +180,7 @@ int td_format_describe(json_t **ret, unsigned format, const struct td_file *file
     const struct tundish_listener *l, struct tundish_error *e);
 /* Whether it has something to say. */
 bool td_format_describes(unsigned format);
+int td_format_look(struct td_loaded *out, unsigned format, const struct td_file *file, uint32_t part,
+    const struct td_cut *cut, struct tundish_error *e);
 int td_format_load(struct td_loaded *out, unsigned format, const struct td_file *file, uint32_t part,
     const struct td_cut *cut, struct tundish_error *e);

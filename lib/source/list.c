@@ -49,6 +49,17 @@ int td_item_load(struct td_loaded *out, struct td_buf *path, const struct td_lis
 	return td_format_load(out, item->format, &file, item->part, cut, e);
 }
 
+int td_item_look(struct td_loaded *out, struct td_buf *path, const struct td_listing *l,
+    const struct td_item *item, const struct td_cut *cut, struct tundish_error *e)
+{
+	struct td_file file;
+	if (item->member)
+		return td_item_load(out, path, l, item, cut, e);
+	if (!td_item_file(&file, path, l, item))
+		return td_err_memory(e);
+	return td_format_look(out, item->format, &file, item->part, cut, e);
+}
+
 bool td_listing_root(struct td_listing *l, const char *folder, size_t skip, const char *spec)
 {
 	char *copy = strdup(folder), *spec_copy = spec ? strdup(spec) : NULL;

@@ -123,6 +123,10 @@ int td_list(struct td_listing *ret, const struct td_list_options *options, struc
     struct tundish_error *e);
 void td_listing_free(struct td_listing *listing);
 
+/* Reads an item, or only looks at it. `path` is working memory. */
+int td_item_look(struct td_loaded *out, struct td_buf *path, const struct td_listing *l,
+    const struct td_item *item, const struct td_cut *cut, struct tundish_error *e);
+
 /* The item's name below its source, as records carry it. */
 static inline const char *td_item_name(const struct td_listing *l, const struct td_item *item)
 {

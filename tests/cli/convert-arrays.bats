@@ -326,6 +326,28 @@ PY
 	holds "$stderr" 'no column "nothing" in side-cars or headers'
 }
 
+@test "--list: kinds, types, shapes and labels, nothing is written" {
+	make_labelled
+	mkdir in/cat
+	cp "$DATA/photos/cat/cat_00.jpg" in/cat/
+	cp "$DATA/photos/coffee/coffee_01.png" in/cat/x.jpg
+	echo no >in/cat/bad.png
+	run_split 1 convert in --list --labels none
+	holds "$stderr" "bad.png: "
+	holds "$output" "4 found: 3 to write, 1 bad"
+	holds "$output" "kind  dtype   shape      label  class  item"
+	holds "$output" "ENVI  uint16  10x12x5                  c.hdr"
+	holds "$output" "JPEG  uint8   259x417x3"
+	run_split 1 convert in --list --json
+	json '[(i["kind"], i["shape"], i["label"], i.get("class"), i["name"]) for i in j["items"]] == [("JPEG", [j["items"][0]["shape"][0], j["items"][0]["shape"][1], 3], 0, "cat", "cat/cat_00.jpg"), ("PNG", j["items"][1]["shape"], 0, "cat", "cat/x.jpg")]'
+	rm -r in/cat
+	run_split 0 convert in --list --tile 5x8 --edge keep --json --label-raster gt.hdr:majority --bands 1,3
+	json '[(i["part"], i["shape"], i["label"], i["class"]) for i in j["items"]] == [(0, [5, 8, 2], 1, "water"), (1, [5, 4, 2], 1, "water"), (2, [5, 8, 2], 2, "forest"), (3, [5, 4, 2], 2, "forest")]'
+	run_split 0 convert in --list --quiet
+	holds "$output" "10x12x5"
+	same "$(ls)" "$(printf '%s\n' gt.hdr gt.img in numbers.hdr numbers.img)"
+}
+
 @test "an interleave that no header says" {
 	make_labelled
 	sed -i 's/= bsq/= bup/' in/c.hdr
