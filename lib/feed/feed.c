@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/npy.h"
 #include "base/sha256.h"
-#include "npy.h"
 #include "tundish.h"
 
 #define PIPE_BYTES (1 << 20)

@@ -2,17 +2,17 @@
  * Raw tensors in records. */
 #include "tensor.h"
 
+#include <assert.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
-#include "base/infile.h"
+#include "record/beside.h"
 #include "tundish.h"
 
-#define FEATURES_MAX ((uint64_t)16 << 20)
+static_assert(TD_TENSOR_AXES == TD_BESIDE_AXES, "shapes are copied");
 #define KEY_MAX 256
 
 static const char value_end[] = "/value", shape_end[] = "/shape";
@@ -54,55 +54,15 @@ void td_tensor_look(struct td_tensor *t, const char *key, const void *record, si
 	t->n_axes = t->shaped && f.count <= TD_TENSOR_AXES ? (unsigned)f.count : 0;
 }
 
-/* TFDS writes numbers as text. */
-static bool read_side(const json_t *v, uint64_t *ret)
-{
-	const char *s = json_string_value(v);
-	char *end;
-	long long side = s ? strtoll(s, &end, 10) : json_is_integer(v) ? json_integer_value(v) : -2;
-	if (side < -1 || side == 0 || (s && *end))
-		return false;
-	*ret = side < 0 ? 0 : (uint64_t)side;
-	return true;
-}
-
-/* Type and shape that features.json gives for a feature of raw bytes. */
-static bool read_features(struct td_tensor *t, const json_t *root, const char *key)
-{
-	const json_t *tensor = json_object_get(json_object_get(json_object_get(json_object_get(root,
-	    "featuresDict"), "features"), key), "tensor");
-	const json_t *sides = json_object_get(json_object_get(tensor, "shape"), "dimensions");
-	const char *dtype = json_string_value(json_object_get(tensor, "dtype"));
-	const char *encoding = json_string_value(json_object_get(tensor, "encoding"));
-	size_t n = json_array_size(sides);
-	enum td_elem elem;
-	if (!dtype || !encoding || strcmp(encoding, "bytes") != 0 || n == 0 || n > TD_TENSOR_AXES ||
-	    !td_elem_named(&elem, dtype, strlen(dtype)) || (t->known && elem != t->elem))
-		return false;
-	t->elem = elem;
-	t->n_axes = (unsigned)n;
-	for (size_t i = 0; i < n; i++) {
-		if (!read_side(json_array_get(sides, i), &t->shape[i]))
-			return false;
-	}
-	return true;
-}
-
 static bool look_beside(struct td_tensor *t, const char *path, const char *key)
 {
-	struct td_buf text = { 0 };
-	const char *slash = strrchr(path, '/');
-	char *name = NULL;
-	json_t *root = NULL;
-	if (asprintf(&name, "%.*sfeatures.json", slash ? (int)(slash + 1 - path) : 0, path) < 0)
+	struct td_beside beside;
+	if (!td_beside_tensor(&beside, path, key) || (t->known && beside.elem != t->elem))
 		return false;
-	if (td_read_file(&text, name, FEATURES_MAX, NULL) == 0)
-		root = json_loadb((const char *)text.data, text.len, 0, NULL);
-	bool found = read_features(t, root, key);
-	json_decref(root);
-	td_buf_free(&text);
-	free(name);
-	return found;
+	t->elem = beside.elem;
+	t->n_axes = beside.n_axes;
+	memcpy(t->shape, beside.shape, sizeof t->shape);
+	return true;
 }
 
 int td_tensor_settle(struct td_tensor *t, const struct td_chain *chain, const char *key, const char *path,

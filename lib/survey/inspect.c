@@ -83,7 +83,7 @@ static int extract(const struct tundish_survey *s, const struct td_scan_job *job
 	char prefix[24] = "";
 	if (s->paths.n > 1)
 		snprintf(prefix, sizeof prefix, "%05zu-", job->file.number);
-	return td_extract(s->options.extract, prefix, r, e);
+	return td_extract(s->options.extract, prefix, r, s->has_beside ? &s->beside : NULL, e);
 }
 
 static int look_at(void *ctx, struct td_scan_job *job, const struct tundish_record *r,
@@ -104,7 +104,7 @@ static int look_at(void *ctx, struct td_scan_job *job, const struct tundish_reco
 		return td_scan_bad(job, r, rc, e, "%s", bad.text);
 	if (rc > 0 && run->picks.limit && !offer(run, part, &job->file, r))
 		return td_err_memory(e);
-	return rc > 0 && run->s->options.extract ? extract(run->s, job, r, e) : 0;
+	return run->s->options.extract ? extract(run->s, job, r, e) : 0;
 }
 
 static int merge(void *ctx, struct td_scan_job *job, struct tundish_error *e)
@@ -237,6 +237,8 @@ static int inspect_set(struct tundish_survey *s, const char *const *paths, size_
 		return td_err(e, TUNDISH_E_BAD, "the set is not whole");
 	if (o->extract && (rc = td_extract_folder(o->extract, e)) < 0)
 		return rc;
+	for (size_t i = 0; o->extract && i < 2 && !s->has_beside; i++)
+		s->has_beside = td_beside_tensor(&s->beside, s->paths.paths[0], td_image_keys[i]);
 	if (o->record >= 0)
 		return td_survey_single(s, e);
 	rc = o->diff ? td_survey_diff(s, e) : survey_set(s, e);

@@ -32,7 +32,7 @@ static int take_record(struct tundish_survey *s, const char *path, const struct 
 	if (rc == 0 && !td_buf_add(&s->record, r->data, r->bytes))
 		rc = td_err_memory(e);
 	s->has_record = rc == 0;
-	return rc == 0 && folder ? td_extract(folder, "", r, e) : rc;
+	return rc == 0 && folder ? td_extract(folder, "", r, s->has_beside ? &s->beside : NULL, e) : rc;
 }
 
 int td_survey_single(struct tundish_survey *s, struct tundish_error *e)

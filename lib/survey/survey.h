@@ -3,6 +3,7 @@
 #pragma once
 #include "base/json.h"
 #include "facts.h"
+#include "record/beside.h"
 #include "scan.h"
 #include "source/classes.h"
 
@@ -37,6 +38,8 @@ struct tundish_survey {
 	json_t *pictures; /* in files of their own; NULL */
 	json_t *sources;  /* files of other raw data; NULL */
 	struct td_buf json, text;
+	struct td_beside beside; /* the shape that the set gives its arrays */
+	bool has_beside;
 	struct td_buf record; /* the one that was shown */
 	bool has_record;
 };

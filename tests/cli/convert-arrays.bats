@@ -389,3 +389,38 @@ PY
 	holds "$stderr" "cut.spe: 3 frames by the header are not in the file"
 	holds "$output" "7 written, 1 bad"
 }
+
+@test "round trip: raw data, records, extracted arrays are those that others read" {
+	needs_shared
+	formats=$SHARED/fixtures/formats
+	trip() { # FOLDER OPTION...: how many arrays came through
+		rm -rf out x
+		tundish convert "$formats/$1" -o out/p --labels none --shards 1 "${@:2}" >/dev/null 2>&1 || true
+		tundish inspect out --extract x >/dev/null
+		same "$(find x -type f | wc -l)" "$(tundish count out)"
+		python3 "$BATS_TEST_DIRNAME/roundtrip.py" "$formats/EXPECT.md" x out/*-of-00001
+	}
+	same "$(trip envi)" 51
+	same "$(trip radiance)" 12
+	same "$(trip spe --stack)" 10
+}
+
+@test "round trip: frames and tiles of one shape, which features.json tells" {
+	make_cubes
+	run_split 0 convert in -o out/p --tile 5x4 --order keep --shards 1
+	run_split 0 inspect out --extract x
+	python3 - <<'PY'
+for i in range(12):
+    d = open(f"x/{i:08d}.npy", "rb").read()
+    assert b"'descr': '<u2', 'fortran_order': False, 'shape': (5, 4, 5)" in d
+    cube, y, x = i // 6, i % 6 // 3 * 5, i % 3 * 4
+    got = memoryview(d[-200:]).cast("H").tolist()
+    assert got == [(l * 12 + s) * 5 + b + 1000 * cube for l in range(y, y + 5) for s in range(x, x + 4) for b in range(5)]
+PY
+	run_split 0 inspect out --record 3 --extract one
+	cmp one/00000003.npy x/00000003.npy
+	# without features.json a row of numbers
+	rm out/features.json
+	run_split 0 inspect out --record 3 --extract row
+	grep -q "'shape': (100,)" row/00000003.npy
+}

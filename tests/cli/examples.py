@@ -58,9 +58,9 @@ def near(a, b, rel=1e-12):
     return len(a) == len(b) and all(math.isclose(x, y, rel_tol=rel) for x, y in zip(a, b))
 
 
-def main():
+def records(names):
     r = []
-    for name in sys.argv[2:]:
+    for name in names:
         with open(name, "rb") as f:
             d = f.read()
         at = 0
@@ -68,6 +68,11 @@ def main():
             n, = struct.unpack_from("<Q", d, at)
             r.append(example(d[at + 12:at + 12 + n]))
             at += n + 16
+    return r
+
+
+def main():
+    r = records(sys.argv[2:])
     if not eval(sys.argv[1], {**globals(), "r": r}):
         print("does not hold:", sys.argv[1])
         for one in r[:4]:
@@ -75,4 +80,5 @@ def main():
         sys.exit(1)
 
 
-main()
+if __name__ == "__main__":
+    main()

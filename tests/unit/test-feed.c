@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/sha256.h"
-#include "feed/npy.h"
+#include "base/npy.h"
 #include "tundish.h"
 
 static void assert_digest(const void *data, size_t bytes, size_t step, const char *want)

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/bits.h"
-#include "base/err.h"
+#include "bits.h"
+#include "err.h"
 #include "tundish.h"
 
 const char *td_npy_descr(int dtype)
