@@ -617,6 +617,11 @@ struct tundish_flow_options {
 	int uneven;	     /* enum tundish_uneven; ERROR */
 	const char *start;   /* go on where a cursor says; NULL: at the start. Streams are read up
 				to there, and the index of batches counts from it */
+	/* Of raw data that is read in place, as in struct tundish_pack_options: */
+	const char *labels, *class_list, *columns;
+	int64_t label_offset;
+	const char *tile, *edge, *bands, *region, *frames, *max_nodata, *label_raster, *unlabelled, *interleave;
+	int drop_bad_bands, apply_scale, stack, pixel_origin;
 	/* What becomes of it: */
 	const char *image_key, *label_key; /* NULL: found by the usual names */
 	const char *ops;     /* "random_resized_crop:224 hflip normalize"; NULL: decode */

@@ -21,6 +21,18 @@ extern const struct opt_choice flowopt_last[], flowopt_uneven[];
 	    OPT_NUMBER("cycle-length", 0, S, o.cycle_length, 1, 1 << 20),                          \
 	    OPT_NUMBER("block-length", 0, S, o.block_length, 1, 1 << 30),                          \
 	    OPT_FLAG("flow-epochs", 0, S, o.flow_epochs, 1),                                         \
+	    OPT_STRING("labels", 0, S, o.labels), OPT_STRING("columns", 0, S, o.columns),          \
+	    OPT_STRING("class-list", 0, S, o.class_list),                                          \
+	    OPT_NUMBER("label-offset", 0, S, o.label_offset, INT32_MIN, INT32_MAX),                \
+	    OPT_STRING("tile", 0, S, o.tile), OPT_STRING("edge", 0, S, o.edge),                    \
+	    OPT_STRING("bands", 0, S, o.bands), OPT_STRING("region", 0, S, o.region),              \
+	    OPT_FLAG("drop-bad-bands", 0, S, o.drop_bad_bands, 1),                                 \
+	    OPT_FLAG("apply-scale", 0, S, o.apply_scale, 1), OPT_FLAG("stack", 0, S, o.stack, 1),  \
+	    OPT_STRING("frames", 0, S, o.frames), OPT_STRING("max-nodata", 0, S, o.max_nodata),    \
+	    OPT_STRING("label-raster", 0, S, o.label_raster),                                      \
+	    OPT_STRING("unlabelled", 0, S, o.unlabelled),                                          \
+	    OPT_STRING("interleave", 0, S, o.interleave),                                          \
+	    OPT_NUMBER("pixel-origin", 0, S, o.pixel_origin, 0, 1),                                \
 	    OPT_STRING("cache", 0, S, o.cache),                                                   \
 	    OPT_STRING("image-key", 0, S, o.image_key), OPT_STRING("label-key", 0, S, o.label_key)
 

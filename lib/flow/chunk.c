@@ -25,7 +25,7 @@ struct td_note *td_note_new(int code, struct td_place at, bool fatal, const char
 
 struct td_place td_item_place(const struct td_records *set, const struct td_item *item)
 {
-	if (set->raw)
+	if (set->items)
 		return TD_PLACE(set->files.paths[item->spot.file]);
 	return (struct td_place){
 		.path = set->files.paths[item->spot.file],
@@ -68,26 +68,12 @@ static int read_at(int fd, uint8_t *out, uint64_t bytes, uint64_t offset, uint64
 	return 0;
 }
 
-/* Where the payload lies in what was read of an entry. */
-static uint64_t head_of(const struct td_records *set)
-{
-	return set->raw ? 0 : TD_FRAME_HEADER;
-}
-
-static uint64_t payload_of(const struct td_records *set, const struct td_spot *spot)
-{
-	return spot->entry.bytes - (set->raw ? 0 : TD_FRAME_EXTRA);
-}
-
 /* Is it the whole record that the index speaks of? Reason only. */
-static int check_frame(const struct td_records *set, const uint8_t *frame, uint64_t got,
-    uint64_t bytes, struct tundish_error *e)
+static int check_frame(const uint8_t *frame, uint64_t got, uint64_t bytes, struct tundish_error *e)
 {
 	if (got < bytes)
 		return td_err(e, TUNDISH_E_TRUNCATED, "the file ends early (%llu of %llu bytes)",
 		    (unsigned long long)got, (unsigned long long)bytes);
-	if (set->raw)
-		return 0;
 	if (!td_frame_length_ok(frame))
 		return td_err(e, TUNDISH_E_CORRUPT, "length checksum mismatch");
 	uint64_t length = td_le64(frame);
@@ -142,14 +128,14 @@ static void check_run(const struct td_records *set, const struct run *run, const
 		struct tundish_error e;
 		uint64_t skipped = item->spot.entry.offset - start;
 		const uint8_t *frame = data + skipped;
-		int rc = check_frame(set, frame, got > skipped ? got - skipped : 0,
+		int rc = check_frame(frame, got > skipped ? got - skipped : 0,
 		    item->spot.entry.bytes, &e);
 		if (rc < 0) {
 			note_failure(set, item, rc, false, &e);
 			continue;
 		}
-		item->data = frame + head_of(set);
-		item->bytes = payload_of(set, &item->spot);
+		item->data = frame + TD_FRAME_HEADER;
+		item->bytes = item->spot.entry.bytes - TD_FRAME_EXTRA;
 	}
 }
 
@@ -219,10 +205,79 @@ static unsigned run_of(const struct td_chunk *chunk, unsigned i, const struct td
 	return n;
 }
 
-int td_chunk_read(struct td_chunk *chunk, const struct td_records *set, struct td_files *files,
+/* Raw data: one after the other, each made into a record. What an item has on the shelf
+ * stands aligned among them. */
+struct made {
+	size_t offset, bytes; /* in the chunk's buffer */
+};
+
+static int make_item(struct td_chunk *chunk, struct td_item *item, const struct td_records *set,
+    struct td_items_desk *desk, const struct td_cache *cache, struct made *ret)
+{
+	struct td_buf *b = &chunk->buf;
+	struct tundish_error e = { 0 };
+	if (item->shelved) {
+		size_t skip = (SHELF_ALIGN - b->len % SHELF_ALIGN) % SHELF_ALIGN;
+		if (!td_buf_reserve(b, skip + item->shelved))
+			return TUNDISH_E_MEMORY;
+		uint8_t *at = b->data + b->len + skip;
+		const struct td_cached *kept = td_shelf_read(cache->shelf, item->record,
+		    cache->kind >= TD_CACHE_DECODED, at);
+		if (kept) {
+			ret->offset = (size_t)((const uint8_t *)kept - b->data);
+			ret->bytes = item->shelved;
+			b->len += skip + item->shelved;
+			return 1;
+		}
+	}
+	ret->offset = b->len;
+	int rc = td_items_read(set->items, desk, td_records_item(set, &item->spot), b, &e);
+	ret->bytes = b->len - ret->offset;
+	if (rc == TUNDISH_E_MEMORY)
+		return rc;
+	if (rc < 0) {
+		b->len = ret->offset;
+		item->note = td_note_new(rc, td_item_place(set, item), false, e.text);
+		item->lost = !item->note;
+	}
+	return 0;
+}
+
+static int make_items(struct td_chunk *chunk, const struct td_records *set, struct td_items_desk *desk,
     const struct td_cache *cache, struct tundish_error *e)
 {
+	struct made made[TD_CHUNK_ITEMS];
+	bool shelved[TD_CHUNK_ITEMS] = { false };
+	chunk->buf.len = 0;
+	for (unsigned i = 0; i < chunk->n; i++) {
+		struct td_item *item = &chunk->items[i];
+		int rc = item->kept ? 0 : make_item(chunk, item, set, desk, cache, &made[i]);
+		if (rc < 0)
+			return td_err_memory(e);
+		shelved[i] = rc == 1;
+	}
+	/* once the buffer has stopped moving */
+	for (unsigned i = 0; i < chunk->n; i++) {
+		struct td_item *item = &chunk->items[i];
+		if (item->kept || item->note || item->lost)
+			continue;
+		const uint8_t *at = chunk->buf.data + made[i].offset;
+		if (shelved[i]) {
+			item->kept = (const void *)at;
+		} else {
+			item->data = at;
+			item->bytes = made[i].bytes;
+		}
+	}
+	return 0;
+}
+
+int td_chunk_read(struct td_chunk *chunk, const struct td_records *set, struct td_files *files,
+    struct td_items_desk *desk, const struct td_cache *cache, struct tundish_error *e)
+{
 	uint64_t bytes = 0;
+	if (set->items)
+		return make_items(chunk, set, desk, cache, e);
 	for (unsigned i = 0; i < chunk->n; i++)
 		bytes += td_item_read_bytes(set, &chunk->items[i]);
 	if (!td_buf_fit(&chunk->buf, bytes))
@@ -254,10 +309,24 @@ int td_chunk_read(struct td_chunk *chunk, const struct td_records *set, struct t
 	return 0;
 }
 
+static int make_record(struct td_buf *buf, const struct td_records *set, struct td_items_desk *desk,
+    const struct td_spot *spot, const uint8_t **ret_data, uint64_t *ret_bytes, struct tundish_error *e)
+{
+	buf->len = 0;
+	int rc = td_items_read(set->items, desk, td_records_item(set, spot), buf, e);
+	if (rc < 0)
+		return rc;
+	*ret_data = buf->data;
+	*ret_bytes = buf->len;
+	return 0;
+}
+
 int td_record_read(struct td_buf *buf, const struct td_records *set, struct td_files *files,
-    const struct td_spot *spot, const uint8_t **ret_data, uint64_t *ret_bytes,
+    struct td_items_desk *desk, const struct td_spot *spot, const uint8_t **ret_data, uint64_t *ret_bytes,
     struct tundish_error *e)
 {
+	if (set->items)
+		return make_record(buf, set, desk, spot, ret_data, ret_bytes, e);
 	int fd, rc = check_size(set, spot->entry.bytes, e);
 	if (rc == 0 && !td_buf_fit(buf, spot->entry.bytes))
 		rc = td_err_memory(e);
@@ -270,10 +339,10 @@ int td_record_read(struct td_buf *buf, const struct td_records *set, struct td_f
 	    set->files.paths[spot->file], e);
 	td_files_put(files, spot->file);
 	if (rc == 0)
-		rc = check_frame(set, buf->data, got, spot->entry.bytes, e);
+		rc = check_frame(buf->data, got, spot->entry.bytes, e);
 	if (rc == 0) {
-		*ret_data = buf->data + head_of(set);
-		*ret_bytes = payload_of(set, spot);
+		*ret_data = buf->data + TD_FRAME_HEADER;
+		*ret_bytes = spot->entry.bytes - TD_FRAME_EXTRA;
 	}
 	return rc;
 }

@@ -318,7 +318,7 @@ void td_engine_count_fetch(struct tundish_flow *f, const struct td_chunk *c, uin
 		f->stats.record_bytes += c->items[i].data ? c->items[i].spot.entry.bytes : 0;
 }
 
-static void fetch(struct tundish_flow *f)
+static void fetch(struct tundish_flow *f, unsigned worker)
 {
 	struct td_chunk *c = td_engine_take_chunk(f);
 	claim(f, c);
@@ -335,13 +335,19 @@ static void fetch(struct tundish_flow *f)
 	td_stall();
 	struct tundish_error e = { 0 };
 	uint64_t wall = td_now_ns(), cpu = td_thread_cpu_ns();
-	int rc = td_chunk_read(c, &f->set, f->files, &f->cache, &e);
+	struct td_items_desk *desk = f->item_desks ? f->item_desks[worker] : NULL;
+	int rc = td_chunk_read(c, &f->set, f->files, desk, &f->cache, &e);
 	wall = td_now_ns() - wall;
 	cpu = td_thread_cpu_ns() - cpu;
 	td_pool_lock(f->pool);
 	f->busy_chunks--;
 	if (rc < 0)
 		td_engine_fail(f, rc, &e);
+	/* parts of files may be larger than was thought */
+	if (f->set.items && c->buf.cap > c->held) {
+		td_ledger_take(&f->ledger, c->buf.cap - c->held);
+		c->held = c->buf.cap;
+	}
 	td_engine_count_fetch(f, c, wall, cpu);
 	td_engine_put_chunk(f, c);
 }
@@ -532,7 +538,7 @@ static enum td_step step(void *ctx, struct td_pool *pool, unsigned worker)
 	if (f->set.stream)
 		td_stream_fetch(f);
 	else
-		fetch(f);
+		fetch(f, worker);
 	return TD_STEP_DONE;
 }
 

@@ -140,6 +140,7 @@ struct tundish_flow {
 	struct td_pool *pool;
 	pthread_cond_t ready;	     /* the next batch is complete, or never will be */
 	struct td_hand *hands;
+	struct td_items_desk **item_desks; /* one a thread, fetchers too; NULL: no raw data */
 	struct td_chunk *chunks, *free_chunks, *head, *tail;
 	unsigned n_chunks, busy_chunks;
 	bool choked;		     /* the ledger refused the next record */

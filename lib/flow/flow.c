@@ -31,6 +31,7 @@ TUNDISH_API void tundish_flow_options_init(struct tundish_flow_options *ret_opti
 		.world = 1,
 		.cycle_length = 1,
 		.block_length = 1,
+		.pixel_origin = 1,
 	};
 }
 
@@ -103,6 +104,13 @@ static int make_hands(struct tundish_flow *f, struct tundish_error *e)
 	f->hands = calloc(f->threads, sizeof *f->hands);
 	if (!f->hands)
 		return td_err_memory(e);
+	if (f->set.items && !(f->item_desks = calloc(f->threads + f->fetchers, sizeof *f->item_desks)))
+		return td_err_memory(e);
+	for (unsigned i = 0; f->item_desks && i < f->threads + f->fetchers; i++) {
+		f->item_desks[i] = td_items_desk_new();
+		if (!f->item_desks[i])
+			return td_err_memory(e);
+	}
 	for (unsigned i = 0; i < f->threads; i++) {
 		int rc = td_decoder_new(&f->hands[i].desk.decoder, e);
 		if (rc < 0)
@@ -129,7 +137,7 @@ static int open_flow(struct tundish_flow *f, const struct tundish_flow_options *
 		rc = td_records_open(&f->set, o, e);
 	if (rc == 0 && !f->set.stream)
 		rc = td_files_new(&f->files, f->set.files.paths, f->set.files.n, e);
-	if (rc == 0 && f->recipe.chain.clip.frames && !f->set.stream && !f->set.raw)
+	if (rc == 0 && f->recipe.chain.clip.frames && !f->set.stream)
 		rc = td_groups_open(f, &asked, e);
 	if (rc == 0)
 		rc = td_plan_order(f, o, &sampler, &spec, e);
@@ -459,6 +467,9 @@ TUNDISH_API void tundish_flow_close(struct tundish_flow *f)
 		td_buf_free(&f->hands[i].spare);
 	}
 	free(f->hands);
+	for (unsigned i = 0; f->item_desks && i < f->threads + f->fetchers; i++)
+		td_items_desk_free(f->item_desks[i]);
+	free(f->item_desks);
 	td_stream_close(&f->stream);
 	td_held_free(&f->stream.early);
 	td_files_free(f->files);

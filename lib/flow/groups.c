@@ -92,7 +92,7 @@ static int read_group(struct tundish_flow *f, const struct td_spot *spot, int fd
 	p->end = spot->entry.offset + spot->entry.bytes - TD_FRAME_FOOTER;
 	if (peep_group(p, spot->entry.offset + TD_FRAME_HEADER, ret, ret_len))
 		return 0;
-	int rc = td_record_read(whole, &f->set, f->files, spot, &data, &bytes, e);
+	int rc = td_record_read(whole, &f->set, f->files, NULL, spot, &data, &bytes, e);
 	if (rc == 0 && !find_group(data, bytes, ret, ret_len))
 		*ret_len = 0;
 	return rc == TUNDISH_E_IO || rc == TUNDISH_E_MEMORY ? rc : 0;
@@ -164,14 +164,15 @@ int td_groups_open(struct tundish_flow *f, const struct td_keys *asked, struct t
 {
 	struct td_buf whole = { 0 };
 	bool grouped = false;
-	int rc = 0;
+	int rc = f->set.items ? td_err(e, TUNDISH_E_USAGE, "clips are made of records; tundish convert makes "
+	    "some of raw data") : 0;
 	for (uint64_t i = 0; i < f->set.records && i < LOOKS && rc == 0 && !grouped; i++) {
 		struct td_spot spot = td_records_spot(&f->set, i);
 		struct td_sample s;
 		const uint8_t *data, *text;
 		uint64_t bytes;
 		size_t len;
-		rc = td_record_read(&whole, &f->set, f->files, &spot, &data, &bytes, e);
+		rc = td_record_read(&whole, &f->set, f->files, NULL, &spot, &data, &bytes, e);
 		grouped = rc == 0 && find_group(data, bytes, &text, &len) &&
 		    td_sample_find(&s, asked, data, bytes) == 0 && s.image && s.image->count == 1;
 		if (rc == 0)

@@ -95,9 +95,6 @@ static int add_out(struct td_outs *outs, const char *name, size_t len, const str
 		out->source = TD_OUT_LABEL;
 	if (out->source != TD_OUT_FEATURE)
 		return 0;
-	if (!seen)
-		return td_err(e, TUNDISH_E_USAGE, "select: pictures in folders have no feature %s",
-		    TD_ESC(out->name));
 	bool usual = !there && keys->image && equals("image", name, len);
 	out->key = usual ? strdup(keys->image) : strndup(name, len);
 	if (!out->key)

@@ -273,12 +273,20 @@ static int make_key(const struct tundish_flow *f, const struct tundish_flow_opti
 		td_sha256_add(&ret->content, op->mean.list, op->mean.n * sizeof *op->mean.list);
 		td_sha256_add(&ret->content, op->std.list, op->std.n * sizeof *op->std.list);
 	}
-	for (size_t i = 0; i < f->set.files.n; i++) {
+	if (f->set.items)
+		td_items_key(f->set.items, o, &ret->name, &ret->content);
+	for (size_t i = 0; i < (f->set.items ? o->n_paths : f->set.files.n); i++) {
+		const char *path = f->set.items ? o->paths[i] : f->set.files.paths[i];
 		struct stat st;
-		char *full = realpath(f->set.files.paths[i], NULL);
+		char *full = realpath(path, NULL);
+		if (!full && f->set.items) {
+			/* FILE:SPEC; what it holds is in the listing's checksum */
+			add_text(&ret->name, path, strlen(path));
+			continue;
+		}
 		if (!full || stat(full, &st) < 0) {
 			free(full);
-			return td_err_errno(e, errno, "%s", TD_ESC(f->set.files.paths[i]));
+			return td_err_errno(e, errno, "%s", TD_ESC(path));
 		}
 		add_text(&ret->name, full, strlen(full));
 		add_number(&ret->content, (uint64_t)st.st_size);

@@ -112,7 +112,7 @@ static int note_record(const struct search *search, const struct look *look, str
 static int look_at(struct tundish_flow *f, uint64_t record, struct look *ret, struct tundish_error *e)
 {
 	ret->spot = td_records_spot(&f->set, record);
-	int rc = td_record_read(&f->hands[0].spare, &f->set, f->files, &ret->spot, &ret->data,
+	int rc = td_record_read(&f->hands[0].spare, &f->set, f->files, f->item_desks ? f->item_desks[0] : NULL, &ret->spot, &ret->data,
 	    &ret->bytes, e);
 	return rc == 0 ? 1 : hard(rc) ? rc : 0;
 }
@@ -160,7 +160,7 @@ static int measure(struct tundish_flow *f, const struct look *look, uint64_t pos
 	if (rc < 0)
 		return rc == TUNDISH_E_MEMORY ? rc : 0;
 	char number[32] = "";
-	if (!f->set.raw)
+	if (!f->set.items)
 		snprintf(number, sizeof number, "record %llu: ", (unsigned long long)look->spot.number);
 	snprintf(r->first, sizeof r->first, "%s: %s%ux%u",
 	    TD_ESC(f->set.files.paths[look->spot.file]), number, size.height, size.width);
@@ -241,7 +241,7 @@ static int find_outs(struct tundish_flow *f, const struct td_schema *seen, struc
 {
 	struct td_recipe *r = &f->recipe;
 	r->outs.classes = r->chain.classes;
-	int rc = td_outs_open(&r->outs, r->chain.select, r->chain.select_len, &r->keys, r->raw ? NULL : seen, e);
+	int rc = td_outs_open(&r->outs, r->chain.select, r->chain.select_len, &r->keys, seen, e);
 	if (rc < 0)
 		return rc;
 	if (!td_outs_have(&r->outs, TD_OUT_IMAGE))
@@ -263,7 +263,7 @@ static int find_keys(struct tundish_flow *f, const struct td_keys *asked, struct
 	struct td_schema seen = { 0 };
 	const struct search search = { asked, &r->keys, r->chain.select ? &seen : NULL, &r->tensor,
 		r->chain.clip.frames > 0 && !r->grouped };
-	int rc = f->set.stream ? search_stream(f, &search, e) : r->raw ? 0 : search_files(f, &search, e);
+	int rc = f->set.stream ? search_stream(f, &search, e) : search_files(f, &search, e);
 	if (rc == 0)
 		rc = take_asked(&r->keys, asked, e);
 	if (rc == 0)
@@ -288,8 +288,6 @@ static int check_clips(const struct td_recipe *r, struct tundish_error *e)
 	if (!r->keys.image)
 		return td_err(e, TUNDISH_E_USAGE, "clip needs a list of frames that goes out: image, image/encoded "
 		    "or frames, a feature or a list of SequenceExamples; name it");
-	if (r->raw)
-		return td_err(e, TUNDISH_E_USAGE, "pictures in folders have no frames for clip");
 	if (r->cache && (r->cache->kind != TD_CACHE_RAW || r->grouped))
 		return td_err(e, TUNDISH_E_USAGE, r->grouped ? "clips of several records are not kept in a cache" :
 		    "with clip the cache can be raw only");
@@ -309,9 +307,7 @@ static int check_mixes(const struct td_recipe *r, struct tundish_error *e)
 int td_probe(struct tundish_flow *f, const struct td_keys *asked, struct tundish_error *e)
 {
 	struct td_recipe *r = &f->recipe;
-	static const struct td_keys picture = { "picture", NULL };
-	r->raw = f->set.raw;
-	int rc = find_keys(f, r->raw ? &picture : asked, e);
+	int rc = find_keys(f, asked, e);
 	if (rc < 0)
 		return rc;
 	f->has_images = r->keys.image != NULL;

@@ -73,10 +73,6 @@ static int parse(const struct td_recipe *r, const void *record, size_t bytes, st
     struct tundish_error *e)
 {
 	struct td_sample s;
-	if (r->raw) {
-		*ret = (struct found){ .file = record, .file_bytes = bytes };
-		return 0;
-	}
 	if (td_sample_find(&s, &r->keys, record, bytes) < 0)
 		return td_err(e, TUNDISH_E_CORRUPT, "not an Example");
 	int rc = 0;
@@ -326,11 +322,11 @@ static int take_features(const struct td_recipe *r, struct td_desk *desk, const 
 {
 	uint64_t begun = td_now_ns();
 	int rc = parse(r, record, bytes, ret, e);
-	if (rc == 0 && !r->raw)
+	if (rc == 0)
 		*room->label = ret->label;
 	if (rc == 0)
 		rc = td_columns_label(room->columns, &r->outs, room->row, *room->label, e);
-	if (rc == 0 && !r->raw)
+	if (rc == 0)
 		rc = td_columns_read(room->columns, &r->outs, room->row, record, bytes, r->ledger, e);
 	ret->label = *room->label;
 	desk->parse_ns += td_now_ns() - begun;

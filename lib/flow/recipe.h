@@ -17,7 +17,6 @@ struct td_recipe {
 	struct td_tensor tensor;
 	struct td_ledger *ledger;
 	bool grouped;		/* a clip is made of several records */
-	bool raw;		/* records are pictures and nothing else; the caller knows labels */
 	uint64_t seed, max_pixels;
 	struct td_cache *cache;	/* or NULL */
 	unsigned cut;		/* operations before it do not draw, and are done once */
@@ -33,7 +32,7 @@ struct td_recipe {
 /* Where a row goes. */
 struct td_room {
 	void *image;	/* row_bytes */
-	int64_t *label; /* of raw records it is there already */
+	int64_t *label;
 	struct td_column *columns;
 	unsigned row;
 };

@@ -11,8 +11,6 @@
 #include "base/number.h"
 #include "base/pool.h"
 #include "record/frame.h"
-#include "source/list.h"
-#include "source/picture.h"
 
 /* Listing is an ordered loop over files, so that faults come in the order of the files. */
 struct listing {
@@ -205,69 +203,36 @@ static int find_mix(struct td_records *set, const struct tundish_flow_options *o
 	return rc;
 }
 
-/* One item of the listing as a file with one record. */
-static int add_picture(struct td_records *set, const struct td_listing *l, const struct td_item *item,
-    struct td_buf *path)
+/* Runs of items that were cut out of one file are a file each. */
+static int add_items(struct td_records *set, struct tundish_error *e)
 {
-	size_t i = set->files.n;
-	if (!td_item_path(path, l, item) || !(set->files.paths[i] = strdup((char *)path->data)))
-		return TUNDISH_E_MEMORY;
-	set->files.n++;
-	struct td_index_entry *entry = malloc(sizeof *entry);
-	if (!entry)
-		return TUNDISH_E_MEMORY;
-	*entry = (struct td_index_entry){ 0, item->bytes };
-	set->indexes[i] = (struct td_index){ .entries = entry, .n = 1 };
-	set->first[i + 1] = i + 1;
-	set->bytes += item->bytes;
-	if (set->labels)
-		set->labels[i] = item->class < 0 ? -1 : l->classes.list[item->class].label;
-	return 0;
-}
-
-static int add_pictures(struct td_records *set, const struct td_listing *l, struct tundish_error *e)
-{
+	size_t n = td_items_n(set->items);
 	struct td_buf path = { 0 };
-	int rc = 0;
-	set->files.paths = calloc(l->n, sizeof *set->files.paths);
-	set->indexes = calloc(l->n, sizeof *set->indexes);
-	set->first = calloc(l->n + 1, sizeof *set->first);
-	set->labels = l->classes.n ? calloc(l->n, sizeof *set->labels) : NULL;
-	if (!set->files.paths || !set->indexes || !set->first || (l->classes.n && !set->labels))
-		rc = TUNDISH_E_MEMORY;
-	for (size_t i = 0; i < l->n && rc == 0; i++) {
-		if (td_formats[l->items[i].format] == &td_format_picture)
-			rc = add_picture(set, l, &l->items[i], &path);
+	set->files.paths = calloc(n, sizeof *set->files.paths);
+	set->first = calloc(n + 1, sizeof *set->first);
+	bool good = set->files.paths && set->first;
+	for (size_t i = 0; i < n && good; i++) {
+		set->bytes += td_items_bytes(set->items, i);
+		if (td_items_same_file(set->items, i))
+			continue;
+		good = td_items_path(set->items, i, &path);
+		set->files.paths[set->files.n] = good ? strdup((char *)path.data) : NULL;
+		good = good && set->files.paths[set->files.n];
+		set->first[set->files.n++] = i;
 	}
+	if (set->first)
+		set->first[set->files.n] = n;
 	td_buf_free(&path);
-	return rc < 0 ? td_err_memory(e) : 0;
+	return good ? 0 : td_err_memory(e);
 }
 
-/* Class folders of pictures, read in place. */
-static int list_pictures(struct td_records *set, const struct tundish_flow_options *options,
+static int list_items(struct td_records *set, const struct tundish_flow_options *options,
     struct tundish_error *e)
 {
-	const struct td_list_options o = {
-		.sources = options->paths,
-		.n_sources = options->n_paths,
-		.threads = td_threads(options->threads),
-		.listener = &options->listener,
-	};
-	struct td_bad bad = {
-		.listener = &options->listener,
-		.on_error = options->on_error == TUNDISH_FAIL ? TUNDISH_FAIL : TUNDISH_SKIP,
-		.limit = UINT64_MAX,
-	};
-	struct td_listing l = { 0 };
-	int rc = td_list(&l, &o, &bad, e);
-	set->faults += bad.count;
-	td_bad_free(&bad);
-	if (rc == 0) {
-		set->raw = true;
-		rc = add_pictures(set, &l, e);
-		td_listing_free(&l);
-	}
-	return rc;
+	uint64_t bad = 0;
+	int rc = td_items_open(&set->items, options, &bad, e);
+	set->faults += bad;
+	return rc < 0 ? rc : add_items(set, e);
 }
 
 static bool all_folders(const struct tundish_flow_options *options)
@@ -297,12 +262,17 @@ int td_records_open(struct td_records *ret, const struct tundish_flow_options *o
 	set.max_bytes = options->max_record_bytes;
 	if (td_add_overflow(set.max_bytes, (uint64_t)TD_FRAME_EXTRA, &set.max_bytes))
 		set.max_bytes = UINT64_MAX;
-	int rc = options->n_mix ? find_mix(&set, options, e) :
-				  find(&set, &set.files, options->paths, options->n_paths, options, e);
-	if (rc == 0)
-		rc = list(&set, options, e);
-	else if (rc == TUNDISH_E_EMPTY && !options->n_mix && all_folders(options))
-		rc = list_pictures(&set, options, e);
+	bool raw;
+	int rc = td_items_wanted(&raw, options, e);
+	if (rc == 0 && !raw) {
+		rc = options->n_mix ? find_mix(&set, options, e) :
+		    find(&set, &set.files, options->paths, options->n_paths, options, e);
+		raw = rc == TUNDISH_E_EMPTY && !options->n_mix && all_folders(options);
+		if (rc == 0)
+			rc = list(&set, options, e);
+	}
+	if (raw)
+		rc = list_items(&set, options, e);
 	if (rc == 0 && !set.stream)
 		rc = td_records_count(&set, e);
 	if (rc < 0) {
@@ -325,6 +295,9 @@ struct td_spot td_records_spot(const struct td_records *set, uint64_t record)
 			high = middle;
 	}
 	uint64_t number = record - set->first[low];
+	if (set->items)
+		return (struct td_spot){ .file = low, .number = number,
+			.entry = { 0, td_items_bytes(set->items, record) } };
 	struct td_spot spot = { .file = low, .number = number, .entry = set->indexes[low].entries[number] };
 	if (set->groups) {
 		spot.number = set->groups[low].first[number];
@@ -344,7 +317,7 @@ void td_records_close(struct td_records *set)
 		td_index_free(&set->indexes[i]);
 	free(set->indexes);
 	free(set->first);
-	free(set->labels);
+	td_items_close(set->items);
 	for (unsigned i = 0; i < set->n_sources; i++) {
 		free(set->mix[i].name);
 		free(set->mix[i].pattern);

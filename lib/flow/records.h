@@ -3,6 +3,7 @@
 #pragma once
 #include <stdbool.h>
 
+#include "items.h"
 #include "record/index.h"
 #include "record/paths.h"
 
@@ -29,8 +30,7 @@ struct td_records {
 	uint64_t max_bytes;	  /* a larger frame is not read */
 	uint64_t bytes;		  /* of all frames */
 	uint64_t faults;	  /* damage met while listing */
-	bool raw;		  /* pictures in class folders: each file is one, without a frame */
-	int64_t *labels;	  /* of raw files; NULL: there are none */
+	struct td_items *items;	  /* raw data read in place, without frames; or NULL */
 	struct td_mix_source *mix;
 	unsigned n_sources;	  /* of a mix; 0: there is none */
 	size_t *sources;	  /* each one's first file, and the end */
@@ -45,11 +45,16 @@ struct td_spot {
 	uint64_t frames; /* of its group that are left, with this one; 0: there are none */
 };
 
-/* Lists the records; or, where the paths are folders without record files but with folders
- * of pictures, those. With TUNDISH_FAIL the first damage in order is an error.
+/* Lists the records; or, where the paths are raw data, or folders without record files, the
+ * items there; a `file` is then a run of items that were cut out of one. With TUNDISH_FAIL the first damage in order is an error.
  * Errors: those of td_paths_find(), EMPTY, CORRUPT, TRUNCATED. */
 int td_records_open(struct td_records *ret, const struct tundish_flow_options *options,
     struct tundish_error *e);
+/* The item that a spot speaks of. */
+static inline size_t td_records_item(const struct td_records *set, const struct td_spot *spot)
+{
+	return (size_t)(set->first[spot->file] + spot->number);
+}
 /* Record 0 .. records - 1, counted behind skip. */
 struct td_spot td_records_spot(const struct td_records *set, uint64_t record);
 /* Settles how many there are behind skip, and up to the limit; EMPTY. */

@@ -21,14 +21,6 @@ static struct td_room room_of(const struct tundish_flow *f, const struct td_item
 		item->row };
 }
 
-/* For raw files the label is known beforehand. */
-static void set_label(const struct tundish_flow *f, const struct td_item *item,
-    const struct td_spot *spot)
-{
-	if (f->set.raw)
-		item->slot->labels[item->row] = f->set.labels ? f->set.labels[spot->file] : -1;
-}
-
 static void make_blank(const struct tundish_flow *f, const struct td_item *item)
 {
 	if (f->has_images)
@@ -52,6 +44,7 @@ static bool draw_stand_in(struct tundish_flow *f, struct td_hand *hand, const st
     struct td_rng *rng, struct stand_in *ret)
 {
 	const struct td_stream *s = &f->stream;
+	struct td_items_desk *desk = f->item_desks ? f->item_desks[hand - f->hands] : NULL;
 	struct td_pick pick;
 	if (f->set.stream) {
 		const struct td_peek *p = &s->peeked[td_rng_below(rng, TD_MAX(s->n_peeked, 1u))];
@@ -66,7 +59,7 @@ static bool draw_stand_in(struct tundish_flow *f, struct td_hand *hand, const st
 	ret->source = pick.source;
 	if (f->recipe.grouped)
 		td_groups_start(f, &ret->spot, item->epoch, item->position);
-	return td_record_read(&hand->spare, &f->set, f->files, &ret->spot, &ret->data, &ret->bytes,
+	return td_record_read(&hand->spare, &f->set, f->files, desk, &ret->spot, &ret->data, &ret->bytes,
 		   NULL) == 0;
 }
 
@@ -87,7 +80,7 @@ static int make_group(struct tundish_flow *f, struct td_hand *hand, const struct
 	    ret_differs, e);
 	for (uint32_t i = 1; i < clip->frames && rc == 0; i++) {
 		struct td_spot frame = td_groups_frame(f, spot, (uint64_t)i * clip->stride);
-		rc = td_record_read(&hand->spare, &f->set, f->files, &frame, &data, &bytes, e);
+		rc = td_record_read(&hand->spare, &f->set, f->files, NULL, &frame, &data, &bytes, e);
 		if (rc == 0)
 			rc = td_recipe_make_frame(r, &hand->desk, data, bytes, i, item->epoch, item->position,
 			    &room, ret_differs, e);
@@ -103,7 +96,6 @@ static int make_read(struct tundish_flow *f, struct td_hand *hand, const struct 
     struct tundish_error *e)
 {
 	struct td_room room = room_of(f, item);
-	set_label(f, item, spot);
 	if (f->recipe.grouped)
 		return make_group(f, hand, item, spot, data, bytes, ret_differs, e);
 	return td_recipe_make(&f->recipe, &hand->desk, data, bytes, number, item->epoch, item->position, &room,

@@ -31,6 +31,7 @@ struct scan {
 struct run {
 	uint64_t first;
 	struct td_chunk chunk;
+	struct td_items_desk *desk;
 	struct td_buf texts;
 	size_t end[TD_CHUNK_ITEMS];
 	bool text; /* a value that is no number */
@@ -91,7 +92,9 @@ static int work_run(void *ctx, void *job, unsigned worker, struct tundish_error 
 	(void)worker;
 	run->texts.len = 0;
 	run->text = false;
-	int rc = td_chunk_read(c, s->set, s->files, NULL, e);
+	if (s->set->items && !run->desk && !(run->desk = td_items_desk_new()))
+		return td_err_memory(e);
+	int rc = td_chunk_read(c, s->set, s->files, run->desk, NULL, e);
 	for (unsigned i = 0; i < c->n && rc == 0; i++) {
 		struct td_item *item = &c->items[i];
 		struct tundish_error why = { 0 };
@@ -149,6 +152,7 @@ static void free_run(void *job)
 	for (unsigned i = 0; i < run->chunk.n; i++)
 		free(run->chunk.items[i].note);
 	td_buf_free(&run->chunk.buf);
+	td_items_desk_free(run->desk);
 	td_buf_free(&run->texts);
 }
 
@@ -172,13 +176,14 @@ static int read_all(struct scan *s, struct tundish_error *e)
 	return rc;
 }
 
-/* The labels of pictures in folders are known. */
+/* The labels of raw data are known. */
 static int take_labels(struct scan *s, struct tundish_error *e)
 {
 	for (uint64_t i = 0; i < s->set->records; i++) {
 		char text[32];
-		struct td_spot spot = td_records_spot(s->set, i);
-		int n = snprintf(text, sizeof text, "%" PRId64, s->set->labels[spot.file]);
+		int64_t label = -1;
+		td_items_label(s->set->items, s->set->skip + i, &label);
+		int n = snprintf(text, sizeof text, "%" PRId64, label);
 		size_t known = s->values.n;
 		uint32_t *value = td_map_at(&s->values, text, (size_t)n);
 		if (!value)
@@ -285,14 +290,15 @@ int td_strata_open(struct td_strata *ret, struct td_records *set, struct td_file
 	struct scan s = { .set = set, .files = files, .options = options, .numbers = true,
 		.keys = { options->image_key, label ? options->label_key : feature },
 		.values = { .value_bytes = sizeof(uint32_t) } };
-	if (set->raw && (!label || !set->labels))
-		return td_err(e, TUNDISH_E_USAGE, "pictures in folders have no %s to sample by",
-		    TD_ESC(feature));
+	bool known = set->items && label;
+	int64_t first;
+	if (known && !td_items_label(set->items, 0, &first))
+		return td_err(e, TUNDISH_E_USAGE, "the items have no label to sample by");
 	s.of = malloc(set->records * sizeof *s.of);
 	if (!s.of)
 		return td_err_memory(e);
 	memset(s.of, 0xff, set->records * sizeof *s.of);
-	int rc = set->raw ? take_labels(&s, e) : read_all(&s, e);
+	int rc = known ? take_labels(&s, e) : read_all(&s, e);
 	set->faults += s.faults;
 	if (rc == 0 && s.values.n == 0)
 		rc = td_err(e, TUNDISH_E_USAGE, "no record has a %s to sample by", TD_ESC(feature));

@@ -12,7 +12,7 @@ struct td_strata {
 	uint64_t *records; /* by value, then in the order of the files */
 };
 
-/* Reads all records for it, unless they are pictures in folders. `feature` is "label" for
+/* Reads all records for it, unless they are raw data, whose labels are known. `feature` is "label" for
  * what is fed as label (`label_key`, or the usual names), or a name. A record without one
  * int64 or text there, or that cannot be read, is told as a fault and has no part, with
  * TUNDISH_FAIL it is the error. Errors also USAGE: none has it. */

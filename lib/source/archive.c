@@ -58,8 +58,7 @@ static bool looks_packed(const uint8_t *head, size_t len)
 	return false;
 }
 
-/* A tar or zip, by mark or name. */
-static bool looks_like_one(const char *path, const uint8_t *head, size_t len)
+bool td_archive_looks(const char *path, const uint8_t *head, size_t len)
 {
 	static const char *const suffixes[] = { ".tar", ".zip", ".zipx", NULL };
 	const char *foreign = td_foreign(head, len);
@@ -105,7 +104,7 @@ int td_archive_kind(enum td_archive_kind *ret, const char *path, const struct tu
 	int64_t n = fd < 0 ? -1 : td_read_at(fd, head, sizeof head, 0, NULL);
 	bool known = n <= 0 || td_format_probe(path, head, (size_t)n) >= 0;
 	bool packed = !known && looks_packed(head, (size_t)n), plain = !known && !packed &&
-	    looks_like_one(path, head, (size_t)n), old = !known && !packed && !plain && looks_old(head, (size_t)n);
+	    td_archive_looks(path, head, (size_t)n), old = !known && !packed && !plain && looks_old(head, (size_t)n);
 	const struct td_archiver *a = plain || packed || old ? td_archiver(plain ? e : NULL) : NULL;
 	int rc = plain && !a ? TUNDISH_E_MODULE : 0;
 	if (rc == 0)

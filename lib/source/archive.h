@@ -13,6 +13,8 @@
  * features, and whatever else is a picture or KEY.NAME.bin as one of that name.
  */
 
+/* A tar or zip, by mark or name. */
+bool td_archive_looks(const char *path, const uint8_t *head, size_t len);
 /* What the file is, by its content: NONE also for what opens as another format. MODULE
  * when it is plainly an archive and the module is missing. */
 int td_archive_kind(enum td_archive_kind *ret, const char *path, const struct tundish_listener *l,

@@ -259,7 +259,7 @@ static void test_usage(void **state)
 	assert_usage(path, "select:ids hflip", NULL, "select image, too");
 	assert_usage(set, "select:image/image=bytes", NULL, "no feature image/image in the records");
 	assert_usage(set, "select:image,label=ragged", "memory", "cache decoded and ops keep");
-	/* a folder of pictures has nothing else */
+	/* a folder of pictures has names besides */
 	assert_int_equal(mkdir(folder, 0755), 0);
 	snprintf(text, sizeof text, "%s/cat", folder);
 	assert_int_equal(mkdir(text, 0755), 0);
@@ -269,9 +269,9 @@ static void test_usage(void **state)
 	assert_int_equal(fwrite(picture.data, 1, picture.len, f), picture.len);
 	fclose(f);
 	td_buf_free(&picture);
-	assert_usage(folder, "select:label/text", NULL, "pictures in folders have no feature text");
+	assert_usage(folder, "select:label,colour", NULL, "no feature colour in the records looked at");
 	static struct run r;
-	run_init(&r, folder, "select:label one_hot:2");
+	run_init(&r, folder, "select:label,text,filename one_hot:2");
 	run_flow(&r);
 	assert_int_equal(r.rc, 0);
 	assert_int_equal(r.samples, 1);

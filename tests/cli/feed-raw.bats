@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# tundish feed on raw data in place: the same batches as from the records that convert makes.
+load lib.bash
+
+# both OPS SOURCE... [-- OPTION...]: feeds the sources, and a set that convert makes of them
+both() {
+	local ops=$1 sources=() threads
+	shift
+	while [ $# -gt 0 ] && [ "$1" != -- ]; do
+		sources+=("$1")
+		shift
+	done
+	shift || true
+	rm -rf set
+	tundish convert -q "${sources[@]}" -o set/s --shards 1 --order keep --keys height= "$@" 2>/dev/null
+	for more in "-j 1" "-j 5 --memory 20M" "--shuffle full --epochs 2 --rank 1 --world 2 --uneven keep"; do
+		same "$(tundish feed "${sources[@]}" "$@" --ops "$ops" --batch 3 --to hash -q $more)" \
+			"$(tundish feed set --ops "$ops" --batch 3 --to hash -q $more)"
+	done
+}
+
+# Two cubes in class folders: 10 lines, 12 samples, 5 bands of uint16.
+make_cubes() {
+	python3 - <<'PY'
+import os, struct
+for k, name in enumerate("ab"):
+    os.makedirs("cubes/" + name)
+    with open(f"cubes/{name}/c.img", "wb") as f:
+        f.write(struct.pack("<600H", *(i * 7 + 1000 * k for i in range(600))))
+    with open(f"cubes/{name}/c.hdr", "w") as f:
+        f.write("ENVI\nsamples = 12\nlines = 10\nbands = 5\ndata type = 12\ninterleave = bsq\nbyte order = 0\n")
+PY
+}
+
+@test "pictures: class folders, single files, a table, no labels" {
+	photos=("$DATA"/photos/*/*)
+	both "random_resized_crop:24 hflip normalize select:image,label,filename" "$DATA/photos"
+	both "resize:16" "${photos[@]:0:7}"
+	both "resize:16" "$DATA/photos" -- --labels none
+	cp -r "$DATA/photos" in
+	(cd in && ls -d */* | sed 's/$/,x/;1s/,x$/,y/') >rows.csv
+	both "resize:16" in -- --labels csv:rows.csv,path=1,label=2 --label-offset 4
+	run_split 0 feed in --labels csv:rows.csv,path=1,label=2 --batch 5 --ops "select:label,text" --to hash
+}
+
+@test "cubes: whole, in tiles with bands, at their edges, smaller ones" {
+	make_cubes
+	both decode cubes
+	both "random_crop:3 hflip" cubes -- --tile 4x4
+	both "normalize:mean=1,std=2" cubes -- --tile 4x6:2 --bands 2-3,5 --edge pad
+	both "center_crop:2" cubes -- --tile 4x5 --edge keep
+	both decode cubes/a/c.hdr -- --region 1:2:3:4
+	both decode "$SOURCE/tests/golden/formats/radiance/flat.hdr"
+	tundish feed cubes --tile 4x4 --to npy -q --batch 6 >out.npy
+	head -c 128 out.npy | grep -aq "'<u2'.*(6, 4, 4, 5)"
+}
+
+@test "archives are read in place" {
+	tar -cf photos.tar -C "$DATA" photos
+	run tundish inspect photos.tar
+	[[ $output != *tundish-archive* ]] || skip "no module for archives"
+	both "resize:16 hflip" photos.tar
+}
+
+@test "samplers, caches, cursors and ranks are the same" {
+	both "resize:16 hflip" "$DATA/photos"
+	for more in "--sampler stratified:label" "--sampler weighted:label --epochs 2" "--cache memory:raw --epochs 2" \
+		"--cache kept --epochs 2" "--cache kept --epochs 2" "--cache kept:raw" "--cache kept:raw"; do
+		same "$(tundish feed "$DATA/photos" --ops "resize:16 hflip" --batch 4 --to hash -q $more)" \
+			"$(tundish feed set --ops "resize:16 hflip" --batch 4 --to hash -q ${more/--cache kept/--cache other})"
+	done
+	tundish feed "$DATA/photos" --ops "resize:16 hflip" --batch 4 --to raw -q >whole
+	tundish feed "$DATA/photos" --ops "resize:16 hflip" --batch 4 --to raw -q --start 0:0:8 >rest
+	cmp rest <(tail -c "$(stat -c %s rest)" whole)
+	[ -s rest ]
+}
+
+@test "bad items are named and left out; what cannot be read in place is refused" {
+	cp -r "$DATA/photos" in
+	first=$(find in -type f | sort | head -n 1)
+	head -c 300 "$first" >"$first.jpg"
+	n=$(find in -type f | wc -l)
+	run_split 1 feed in --ops resize:8 --to null
+	holds "$stderr" "$first.jpg"
+	holds "$stderr" "$((n - 1)) images"
+	records r 0 5
+	usage_in() { run_split 2 "$@"; same "$output" ""; }
+	usage_in feed "$first" r
+	usage_in feed --mix "a=in:1" --labels none
+	usage_in feed in --tile 4y4
+	run_split 1 feed r --labels folder --to null # no good item
+}
