@@ -251,12 +251,12 @@ static void test_limit(void **state)
 	(void)state;
 	static struct run r;
 	run_init(&r, write_set("limit", 12, 1, true, NULL), "resize:8");
-	r.o.max_record_bytes = 1600;
+	r.o.max_record_bytes = 2400;
 	run_flow(&r);
 	assert_int_equal(r.rc, 0);
 	assert_in_range(r.samples, 1, 11);
 	assert_int_equal(r.samples + r.stats.bad, 12);
-	assert_line(&r, " bytes are over the limit of 1616\n");
+	assert_line(&r, " bytes are over the limit of 2416\n");
 	td_buf_free(&r.faults);
 }
 
