@@ -3,6 +3,7 @@
 import hashlib
 import os
 import pathlib
+import random
 import re
 import subprocess
 import tempfile
@@ -99,6 +100,57 @@ class Golden(unittest.TestCase):
         self.assertEqual({len(r["float64"]) for r in got}, {2})
 
 
+class Forged(unittest.TestCase):
+    """Never a crash, whatever stands in a file, though the library crashes on some."""
+
+    def run_on(self, data, spec=""):
+        path = pathlib.Path(FOLDERS.name) / "forged.h5"
+        path.write_bytes(data)
+        said = b""
+        for arguments in (["convert", f"{path}{spec}", "-o", "-"], ["inspect", path]):
+            done = subprocess.run([PROGRAM, *arguments], capture_output=True, check=False, timeout=100)
+            self.assertIn(done.returncode, (0, 1, 3), (arguments, done.stderr))
+            said += done.stderr
+        return said
+
+    def test_drawn(self):
+        draw = random.Random(5)
+        cases = GOLDEN.parents[1] / "cases"
+        for file, spec in ((KINDS, ":/images,label=/enum,columns=/lists:/text:/rows/bbox:/complex"),
+                           (cases / "88-h5-encoded-bytes/vlen.h5", ""), (cases / "85-h5-missing-filter/lzf.h5", ""),
+                           (cases / "88-h5-encoded-bytes/one-per-name.h5", "")):
+            whole = file.read_bytes()
+            for _ in range(12):
+                data = bytearray(whole)
+                for _ in range(draw.choice((1, 2, 8))):
+                    at = draw.randrange(min(len(data), 6000) - 8)
+                    new = draw.choice((b"\xff", b"\0", b"\x80", bytes([draw.randrange(256)]), b"\xff" * 8, b"\0" * 4))
+                    data[at:at + len(new)] = new
+                self.run_on(data[:draw.choice((len(data), len(data), draw.randrange(len(data))))], spec)
+
+    # bytes of a file of the fixtures on which version 1.10.8 of the library crashes
+    CRASHES = [{2089: 0}, {6488: 127}, {6576: 0, 6577: 0, 6578: 0, 7806: 9}, {i: 255 for i in range(2382, 2390)}]
+
+    @unittest.skipUnless(FIXTURES.is_dir(), "no ../shared")
+    def test_known(self):
+        whole = (FIXTURES / "hdf5/pyfive_attr_datatypes.hdf5").read_bytes()
+        for changes in self.CRASHES:
+            data = bytearray(whole)
+            for at, value in changes.items():
+                data[at] = value
+            self.assertNotIn(b"HDF5-DIAG", self.run_on(data))
+
+    def test_damaged_chunk(self):
+        data = bytearray((GOLDEN.parents[1] / "cases/85-h5-missing-filter/gzip-shuffle.h5").read_bytes())
+        data[6000] ^= 1
+        path = pathlib.Path(FOLDERS.name) / "damaged.h5"
+        path.write_bytes(data)
+        for threads in (1, 8):
+            out, text = convert(path, "-j", str(threads), code=1)
+            self.assertEqual(len(records(out)), 5)
+            self.assertIn("damaged.h5: record 2: dataset /images: damaged chunk: its checksum is", text)
+
+
 @unittest.skipUnless(h5py, "no h5py")
 class AgainstH5py(unittest.TestCase):
     def same(self, dataset, want, *more):
@@ -122,8 +174,10 @@ class AgainstH5py(unittest.TestCase):
             self.same("/bytes3", np.arange(7, dtype="u4") * 70000)
             self.same("/lists", np.concatenate([np.arange(i, dtype="i4") for i in range(7)]))  # h5py errs here
             self.same("/train/*/image", np.stack([file[f"train/{i:03}/image"][()] for i in range(3)]))
-            for name in ("outer", "raw", "virtual"):
+            for name in ("outer", "virtual"):
                 self.same(f"/{name}", file[name][()], "--follow-external")
+        # h5py looks for external files where it runs, not beside the file
+        self.same("/raw", np.fromfile(GOLDEN / "sub/raw.bin", "<i2"), "--follow-external")
 
     def test_labels(self):
         with h5py.File(KINDS) as file:

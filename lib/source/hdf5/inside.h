@@ -21,6 +21,9 @@ void td_h5_enter(void);
 void td_h5_leave(void);
 /* "WHAT: the library's own reason", inside. */
 int td_h5_fail(struct tundish_error *e, int code, const char *fmt, ...) td_printf_like(3, 4);
+/* Does it in a child process first: on forged files the library crashes, or never comes
+ * back. 0: it can be done here, too; CORRUPT. */
+int td_h5_rehearse(void (*play)(void *ctx), void *ctx, struct tundish_error *e);
 /* "deflate", or as the file calls it. */
 const char *td_h5_filter_name(int id, const char *in_file);
 

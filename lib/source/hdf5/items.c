@@ -700,16 +700,49 @@ static int match_parts(struct td_parts *p, struct source *s, struct td_h5_cache 
 	return rc;
 }
 
+static int find_parts(struct td_parts *p, struct source *s, struct td_h5_cache *cache, struct tundish_error *e)
+{
+	return s->images.path ? row_parts(p, s, cache, e) : match_parts(p, s, cache, e);
+}
+
+struct rehearsal {
+	const struct td_file *file;
+	const struct td_cut *cut;
+};
+
+/* All that parts() does, with nothing of what others hold, and a look at each chunk's place. */
+static void rehearse(void *ctx)
+{
+	const struct rehearsal *r = ctx;
+	struct source *s = calloc(1, sizeof *s);
+	struct td_parts p = { 0 };
+	struct kept *k = make_kept(r->cut);
+	hsize_t n;
+	if (!k || !s)
+		return;
+	if (open_all(s, r->file, r->cut, &k->cache, NULL, NULL) == 0 && find_parts(&p, s, &k->cache, NULL) == 0) {
+		if (s->images.path && s->images.layout == TD_H5_CHUNKS)
+			H5Dget_num_chunks(s->images.id, H5S_ALL, &n);
+		for (size_t i = 0; i < s->n_columns; i++)
+			if (s->columns[i].layout == TD_H5_CHUNKS)
+				H5Dget_num_chunks(s->columns[i].id, H5S_ALL, &n);
+	}
+	free_source(s, &k->cache);
+}
+
 static int parts(struct td_parts *ret, const struct td_file *file, const struct td_cut *cut,
     const struct tundish_listener *l, struct tundish_error *e)
 {
 	struct td_loaded own = { 0 };
 	struct kept *k = kept_of(&own, cut);
+	struct rehearsal rehearsal = { file, cut };
 	struct source *s;
 	struct td_parts p = { .samples = true };
-	int rc = k ? get_source(&s, k, file, cut, l, e) : td_err_memory(e);
+	int rc = k ? td_h5_rehearse(rehearse, &rehearsal, e) : td_err_memory(e);
+	if (rc == 0)
+		rc = get_source(&s, k, file, cut, l, e);
 	if (rc == 0) {
-		rc = s->images.path ? row_parts(&p, s, &k->cache, e) : match_parts(&p, s, &k->cache, e);
+		rc = find_parts(&p, s, &k->cache, e);
 		put_source(k, s);
 	}
 	td_loaded_free(&own);

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The HDF5 library: its one lock, and what it says when it fails. */
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "inside.h"
@@ -9,7 +14,7 @@
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t left;
-	bool inside;
+	bool inside, begun;
 	struct td_wait_stats waits;
 } library = { .lock = PTHREAD_MUTEX_INITIALIZER, .left = PTHREAD_COND_INITIALIZER };
 
@@ -20,6 +25,10 @@ void td_h5_enter(void)
 		td_wait(&library.left, &library.lock, &library.waits);
 	library.inside = true;
 	pthread_mutex_unlock(&library.lock);
+	/* there is nothing to write, and closing forged files at exit crashes */
+	if (!library.begun)
+		H5dont_atexit();
+	library.begun = true;
 	/* the library keeps this for each thread */
 	H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
@@ -30,6 +39,41 @@ void td_h5_leave(void)
 	library.inside = false;
 	pthread_cond_signal(&library.left);
 	pthread_mutex_unlock(&library.lock);
+}
+
+#define CPU_SECONDS 20
+
+/* The child has but this thread, and the lock is in whatever state others left it. */
+static void play_alone(void (*play)(void *ctx), void *ctx)
+{
+	static const int deadly[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
+	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0 });
+	setrlimit(RLIMIT_CPU, &(struct rlimit){ CPU_SECONDS, CPU_SECONDS });
+	for (unsigned i = 0; i < TD_COUNT(deadly); i++)
+		signal(deadly[i], SIG_DFL);
+	pthread_mutex_init(&library.lock, NULL);
+	pthread_cond_init(&library.left, NULL);
+	library.inside = false;
+	play(ctx);
+	_exit(0);
+}
+
+int td_h5_rehearse(void (*play)(void *ctx), void *ctx, struct tundish_error *e)
+{
+	int status = 0;
+	td_h5_enter(); /* so nobody is in the library when it is copied */
+	pid_t child = fork(), ended = child;
+	if (child == 0)
+		play_alone(play, ctx);
+	while (child > 0 && (ended = waitpid(child, &status, 0)) < 0 && errno == EINTR)
+		;
+	td_h5_leave();
+	/* without processes, or with the caller collecting them, it is done without */
+	if (ended <= 0 || !WIFSIGNALED(status))
+		return 0;
+	return WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL ?
+	    td_err(e, TUNDISH_E_CORRUPT, "damaged: the HDF5 library comes to no end with it") :
+	    td_err(e, TUNDISH_E_CORRUPT, "damaged: the HDF5 library crashes on it (signal %d)", WTERMSIG(status));
 }
 
 /* The innermost reason comes first. */

@@ -211,7 +211,7 @@ static void set_some(struct td_json *j, json_t *o, const char *key, json_t *v)
 		json_decref(v);
 }
 
-int td_h5_describe(json_t **ret, const struct td_file *file, const struct tundish_listener *l, struct tundish_error *e)
+static int describe(json_t **ret, const struct td_file *file, const struct tundish_listener *l, struct tundish_error *e)
 {
 	struct td_h5_files files;
 	int rc = td_h5_open(&files, file->path, false, l, e);
@@ -234,4 +234,17 @@ int td_h5_describe(json_t **ret, const struct td_file *file, const struct tundis
 	else
 		*ret = o;
 	return rc;
+}
+
+static void rehearse(void *ctx)
+{
+	json_t *about;
+	describe(&about, ctx, NULL, NULL);
+}
+
+int td_h5_describe(json_t **ret, const struct td_file *file, const struct tundish_listener *l, struct tundish_error *e)
+{
+	struct td_file copy = *file;
+	int rc = td_h5_rehearse(rehearse, &copy, e);
+	return rc < 0 ? rc : describe(ret, file, l, e);
 }
