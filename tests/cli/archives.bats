@@ -401,3 +401,12 @@ PY
 	holds "$stderr" "install tundish-archive"
 	[ ! -e out ]
 }
+
+@test "the sample archive: as it lies there, and piped" {
+	run_split 0 convert "$DATA/archive/stripes.tar" -o a/x --shards 2
+	same "$(cat a/label.labels.txt)" $'checks\ncolumns\nrows'
+	cp a/label.labels.txt classes
+	gzip -c "$DATA/archive/stripes.tar" >again.tar.gz
+	run_split 0 convert - -o c/x --shards 2 --class-list classes <again.tar.gz
+	same "$(frames c/x-*)" "$(frames a/x-*)"
+}
