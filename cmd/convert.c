@@ -50,6 +50,7 @@ static const struct opt options[] = {
 	OPT_STRING("sound", 0, S, sound),
 	OPT_NUMBER("rate", 0, S, rate, 1, 10000000),
 	OPT_STRING("window", 0, S, window),
+	OPT_FLAG("append", 0, S, append, 1),
 	OPT_CHOICE("order", 0, S, shuffle, orders),
 	OPT_FLAG("list", 0, S, list, 1),
 	PACK_OPTIONS,

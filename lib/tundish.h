@@ -485,6 +485,7 @@ struct tundish_pack_options {
 	int list;		/* * only look: result.items; no output is needed, splits and shards
 				 * do not matter */
 	int overwrite;		/* replaces a finished set, removed when the new one is whole */
+	int append;		/* * adds splits to the finished set that is there, whose classes they have */
 	int resume;		/* takes over whole shards of a run that was broken off */
 	uint64_t skip, limit;	/* of the items as they are listed; limit 0: all */
 	uint64_t seed;

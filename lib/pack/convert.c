@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "append.h"
 #include "base/crc32c.h"
 #include "base/err.h"
 #include "base/thread.h"
@@ -61,6 +62,7 @@ struct convert {
 	struct td_buf path; /* for place() */
 	struct td_list_options listing;
 	struct td_intake *intake;
+	struct td_classes fixed; /* of a set that is added to */
 };
 
 void tundish_convert_options_init(struct tundish_pack_options *ret_options)
@@ -97,11 +99,15 @@ static int check_options(struct convert *c, struct tundish_error *e)
 static int list_items(struct convert *c, struct tundish_error *e)
 {
 	const struct tundish_pack_options *o = c->p.o;
+	bool none = o->labels && strcmp(o->labels, "none") == 0;
+	if (c->p.append && !o->class_list && !none && !td_append_classes(&c->fixed, c->p.append))
+		return td_err_memory(e);
 	c->listing = (struct td_list_options){
 		.sources = o->sources,
 		.n_sources = o->n_sources,
 		.labels = o->labels,
-		.class_list = o->class_list,
+		.class_list = c->fixed.fixed ? "tundish.json" : o->class_list,
+		.fixed = c->fixed.fixed ? &c->fixed : NULL,
 		.columns = o->columns,
 		.group_by = o->group_by,
 		.label_offset = o->label_offset,
@@ -613,6 +619,7 @@ static void free_convert(struct convert *c)
 	free(c->hands);
 	td_buf_free(&c->path);
 	td_intake_close(c->intake);
+	td_classes_free(&c->fixed);
 	td_listing_free(&c->list);
 	td_key_names_free(&c->keys);
 	td_cut_free(&c->cut);

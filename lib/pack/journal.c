@@ -122,6 +122,7 @@ static void each_line(struct td_set *s, void (*visit)(struct td_set *, const jso
 /* Names whose temporary files stay, and whether final names are those of a finished set. */
 struct clearing {
 	struct td_map kept;
+	struct td_map old; /* files of the set that is added to */
 	bool finished;
 };
 
@@ -135,15 +136,36 @@ static void clear_line(struct td_set *s, const json_t *o, void *ctx)
 		td_set_remove(s, ".%s.part", file);
 		td_set_remove(s, ".%s.idx.part", file);
 	}
-	if (!c->finished) {
+	if (!c->finished && !td_map_find(&c->old, file, strlen(file))) {
 		td_set_remove(s, "%s", file);
 		td_set_remove(s, "index/%s.idx", file);
 	}
 }
 
+static int note_old(struct td_set *s, const char *name, void *ctx, struct tundish_error *e)
+{
+	(void)s;
+	struct clearing *c = ctx;
+	return td_map_at(&c->old, name, strlen(name)) ? 0 : td_err_memory(e);
+}
+
+/* Of a set that is added to, what its tundish.json lists stays. */
+static bool keep_old(struct td_set *s, struct clearing *c)
+{
+	char *path = td_path_join(s->o.out->folder, "tundish.json");
+	json_t *old = path ? json_load_file(path, 0, NULL) : NULL;
+	bool ok = old && td_set_each_old(s, old, note_old, c, NULL) == 0 && note_old(s, "tundish.json", c, NULL) == 0;
+	json_decref(old);
+	free(path);
+	return ok;
+}
+
 static void clear(struct td_set *s, size_t n_kept)
 {
-	struct clearing c = { .kept.value_bytes = 1, .finished = td_set_has(s->o.out, "tundish.json") };
+	struct clearing c = { .kept.value_bytes = 1, .old.value_bytes = 1,
+		.finished = td_set_has(s->o.out, "tundish.json") };
+	if (s->o.append)
+		c.finished = !keep_old(s, &c);
 	for (size_t i = 0; i < n_kept; i++) {
 		char *file = td_shard_file(s->o.template, s->o.with_count, s->o.out->name, s->o.plan, i, 0);
 		bool ok = file && td_map_at(&c.kept, file, strlen(file));
@@ -154,6 +176,7 @@ static void clear(struct td_set *s, size_t n_kept)
 	each_line(s, clear_line, &c);
 out:
 	td_map_free(&c.kept);
+	td_map_free(&c.old);
 }
 
 void td_journal_clear(struct td_set *s)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "append.h"
 #include "base/err.h"
 #include "base/pool.h"
 #include "base/rng.h"
@@ -357,6 +358,7 @@ int td_pack_begin(struct td_pack *p, struct tundish_error *e)
 		.with_count = p->o->count_in_name,
 		.indexed = p->compression == TUNDISH_NONE && !p->tar,
 		.members = p->compression == TUNDISH_GZIP,
+		.append = p->append,
 		.resume = p->o->resume,
 		.identity = p->identity,
 	};
@@ -433,6 +435,9 @@ int td_pack_run(struct td_pack *p, struct tundish_error *e)
 	if (p->compression == TUNDISH_AUTO)
 		p->compression = try_compression(p);
 	run.compressed = p->compression != TUNDISH_NONE;
+	int bad = p->append ? td_append_check(p->append, p, e) : 0;
+	if (bad < 0)
+		return bad;
 	run.counts = calloc(p->classes.n + 1, sizeof *run.counts);
 	p->class_counts = calloc(p->plan.n_splits * p->classes.n + 1, sizeof *p->class_counts);
 	int rc = td_pieces_init(&run.pieces, &p->set, p->plan.n_shards, p->compression, p->o->level, e);

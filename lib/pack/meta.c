@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "append.h"
 #include "base/codec.h"
 #include "base/err.h"
 #include "base/json.h"
@@ -177,6 +178,8 @@ static const char *no_tfds(const struct td_pack *p, const char *path)
 {
 	if (p->tar)
 		return "it opens no tar";
+	if (p->append && !p->append->info)
+		return "the set that is added to has none";
 	if (p->no_tfds)
 		return p->no_tfds;
 	if (p->compression != TUNDISH_NONE)
@@ -274,7 +277,7 @@ static json_t *options_json(const struct td_pack *p)
 	json_object_set_new(o, "count_in_name", json_boolean(d->count_in_name));
 	json_object_set_new(o, "shuffle", json_boolean(d->shuffle));
 	if (p->window)
-		json_object_set_new(o, "window", count(p->window));
+		json_object_set_new(o, "shuffle_window", count(p->window));
 	set_option(o, "compression", td_compression_name(p->compression));
 	if (d->level)
 		json_object_set_new(o, "level", json_integer(d->level));
@@ -288,6 +291,8 @@ static json_t *options_json(const struct td_pack *p)
 char *td_meta_identity(const struct td_pack *p)
 {
 	json_t *o = options_json(p);
+	if (p->append)
+		json_object_set_new(o, "append", json_true());
 	json_object_set_new(o, "command", json_string(p->command));
 	json_object_set_new(o, "version", json_string(tundish_version()));
 	json_object_set_new(o, "seed", json_sprintf("%" PRIu64, p->o->seed));
@@ -435,6 +440,36 @@ int td_meta_retell(struct td_pack *p, const struct td_set_shard *shard, uint64_t
 	return retell_faults(p, shard, e);
 }
 
+/* Lists of objects have a line for each element. */
+static bool print_lines(struct td_buf *out, const char *key, const json_t *list)
+{
+	bool ok = td_buf_printf(out, " \"%s\": [", key);
+	for (size_t i = 0; ok && i < json_array_size(list); i++)
+		ok = element(out, i == 0, json_incref(json_array_get(list, i)), NULL);
+	return ok && td_buf_printf(out, "%s],\n", json_array_size(list) ? "\n " : "");
+}
+
+/* What was written of the new part becomes that of the whole set. */
+static int join_own(const struct td_pack *p, struct td_buf *out, struct tundish_error *e)
+{
+	json_t *own = json_loadb((const char *)out->data, out->len, 0, NULL), *value;
+	const char *key;
+	int rc = own ? td_append_own(p->append, own, e) : td_err_memory(e);
+	bool ok = rc == 0;
+	out->len = 0;
+	ok = ok && td_buf_printf(out, "{\n");
+	json_object_foreach(own, key, value) {
+		bool lines = json_is_array(value) && strcmp(key, "metadata") != 0;
+		ok = ok && (lines ? print_lines(out, key, value) : member(out, key, json_incref(value)));
+	}
+	if (ok) {
+		out->len -= 2;
+		ok = td_buf_printf(out, "\n}\n");
+	}
+	json_decref(own);
+	return rc == 0 && !ok ? td_err_memory(e) : rc;
+}
+
 static int write_own(struct td_pack *p, json_t *files, struct tundish_error *e)
 {
 	struct td_buf out = { 0 };
@@ -452,7 +487,11 @@ static int write_own(struct td_pack *p, json_t *files, struct tundish_error *e)
 		out.len -= 2;
 		ok = td_buf_printf(&out, "\n}\n");
 	}
-	int rc = ok ? td_set_meta(&p->set, "tundish.json", out.data, out.len, e) : td_err_memory(e);
+	int rc = ok ? 0 : td_err_memory(e);
+	if (rc == 0 && p->append)
+		rc = join_own(p, &out, e);
+	if (rc == 0)
+		rc = td_set_meta(&p->set, "tundish.json", out.data, out.len, e);
 	td_buf_free(&out);
 	return rc;
 }
@@ -472,10 +511,15 @@ static char *names_file(const struct td_feature_spec *label)
 
 static int write_tfds(struct td_pack *p, const char *path, json_t *files, struct tundish_error *e)
 {
-	int rc = write_json(p, "dataset_info.json", dataset_json(p, path), e);
+	json_t *info = dataset_json(p, path), *features = features_json(p);
+	int rc = p->append ? td_append_info(p->append, info, features, e) : 0;
+	if (rc == 0)
+		rc = write_json(p, "dataset_info.json", json_incref(info), e);
 	json_array_append_new(files, json_string("dataset_info.json"));
 	if (rc == 0)
-		rc = write_json(p, "features.json", features_json(p), e);
+		rc = write_json(p, "features.json", json_incref(features), e);
+	json_decref(info);
+	json_decref(features);
 	json_array_append_new(files, json_string("features.json"));
 	return rc;
 }
@@ -487,7 +531,10 @@ int td_meta_write(struct td_pack *p, struct tundish_error *e)
 	const struct td_feature_spec *label = label_feature(p);
 	const char *why = no_tfds(p, path);
 	int rc = 0;
-	if (why)
+	if (why && p->append && p->append->info)
+		rc = td_err(e, TUNDISH_E_USAGE, "append: TensorFlow Datasets opens the set, and would not open the new "
+		    "records: %s", why);
+	else if (why)
 		td_notice(&p->o->listener, "no metadata for TensorFlow Datasets: %s", why);
 	else
 		rc = write_tfds(p, path, files, e);

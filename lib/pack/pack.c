@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "append.h"
 #include "base/err.h"
 #include "items.h"
 #include "base/thread.h"
@@ -54,8 +55,10 @@ int td_pack_check(struct td_pack *p, struct tundish_error *e)
 	p->threads = td_threads(o->threads);
 	if (rc == 0)
 		rc = td_compress_check(o->compression == TUNDISH_AUTO ? TUNDISH_GZIP : o->compression, o->level, e);
-	if (rc == 0 && !o->dry_run)
-		rc = td_set_check(&p->out, o->overwrite, e);
+	if (rc == 0 && o->append && o->overwrite)
+		rc = td_err(e, TUNDISH_E_USAGE, "append: the set that is there stays: no --overwrite");
+	if (rc == 0 && (!o->dry_run || o->append))
+		rc = o->append ? td_append_open(&p->append, &p->out, e) : td_set_check(&p->out, o->overwrite, e);
 	return rc;
 }
 
@@ -125,6 +128,7 @@ void td_pack_free(struct td_pack *p)
 	td_bad_free(&p->bad);
 	td_classes_free(&p->classes);
 	td_output_free(&p->out);
+	td_append_free(p->append);
 	free(p->item_class);
 	free(p->item_bytes);
 	free(p->item_group);

@@ -8,6 +8,8 @@
 #include "source/bad.h"
 #include "source/classes.h"
 
+struct td_append;
+
 /* How TFDS sees a feature. */
 enum td_feature_type {
 	TD_FEATURE_IMAGE,
@@ -31,6 +33,7 @@ struct td_pack {
 	unsigned threads;    /* that make records */
 	int compression;     /* of the output; TUNDISH_AUTO until records were tried */
 	struct td_output out;
+	struct td_append *append; /* the set that is added to; NULL: a new one */
 	struct td_plan plan;
 	struct td_bad bad;
 	struct td_classes classes;

@@ -238,27 +238,32 @@ static int final_name(struct td_set *s, size_t i, struct tundish_error *e)
 	return shard->data.path ? td_journal_file(s, shard->file, e) : td_err_memory(e);
 }
 
-/* For each file of the set that is replaced, as its tundish.json lists them. */
-static int each_old_file(struct td_set *s, const json_t *old,
-    int (*visit)(struct td_set *, const char *, struct tundish_error *), struct tundish_error *e)
+int td_set_each_old(struct td_set *s, const json_t *old, td_set_visit *visit, void *ctx, struct tundish_error *e)
 {
 	json_t *item;
 	size_t i;
 	int rc = 0;
 	json_array_foreach(json_object_get(old, "shards"), i, item) {
 		const char *name = json_string_value(json_object_get(item, "file"));
-		rc = rc || !name ? rc : visit(s, name, e);
+		rc = rc || !name ? rc : visit(s, name, ctx, e);
 	}
 	json_array_foreach(json_object_get(old, "metadata"), i, item) {
 		const char *name = json_string_value(item);
-		rc = rc || !name ? rc : visit(s, name, e);
+		rc = rc || !name ? rc : visit(s, name, ctx, e);
 	}
 	return rc;
 }
 
-static int remove_old_file(struct td_set *s, const char *name, struct tundish_error *e)
+static int note_old_file(struct td_set *s, const char *name, void *ctx, struct tundish_error *e)
+{
+	(void)ctx;
+	return td_journal_file(s, name, e);
+}
+
+static int remove_old_file(struct td_set *s, const char *name, void *ctx, struct tundish_error *e)
 {
 	(void)e;
+	(void)ctx;
 	td_set_remove(s, "%s", name);
 	td_set_remove(s, "index/%s.idx", name);
 	return 0;
@@ -277,14 +282,14 @@ static int remove_old_set(struct td_set *s, struct tundish_error *e)
 {
 	char *path = td_path_join(s->o.out->folder, "tundish.json");
 	json_t *old = path ? json_load_file(path, 0, NULL) : NULL;
-	int rc = path ? each_old_file(s, old, td_journal_file, e) : td_err_memory(e);
+	int rc = path ? td_set_each_old(s, old, note_old_file, NULL, e) : td_err_memory(e);
 	if (rc == 0)
 		rc = sync_journal(s, e);
 	if (rc == 0) {
 		s->committing = true;
 		if (unlink(path) == 0)
 			td_sync_folder(path, NULL);
-		each_old_file(s, old, remove_old_file, e);
+		td_set_each_old(s, old, remove_old_file, NULL, e);
 	}
 	json_decref(old);
 	free(path);
@@ -349,7 +354,8 @@ int td_set_commit(struct td_set *s, struct tundish_error *e)
 		return 0;
 	int rc = has_index(s) ? make_index_folder(s, e) : 0;
 	if (rc == 0)
-		rc = remove_old_set(s, e);
+		rc = s->o.append ? sync_journal(s, e) : remove_old_set(s, e);
+	s->committing |= rc == 0;
 	if (rc == 0)
 		rc = rename_all(s, e);
 	if (rc < 0)
@@ -395,7 +401,8 @@ static void remove_made_folders(const struct td_set *s)
 /* In the middle of the renames something failed: nothing may stay half done. */
 static void take_back(struct td_set *s)
 {
-	for (unsigned i = 0; i < s->n_meta; i++)
+	/* those of a set that was added to are the old ones, or fit both */
+	for (unsigned i = 0; !s->o.append && i < s->n_meta; i++)
 		td_set_remove(s, "%s", s->meta_names[i]);
 	for (size_t i = 0; i < s->o.plan->n_shards; i++) {
 		td_set_remove(s, "%s", s->shards[i].file);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * A set of shards on disk that appears whole or not at all. */
 #pragma once
+#include <jansson.h>
 #include <stdbool.h>
 
 #include "base/buf.h"
@@ -40,6 +41,7 @@ struct td_set_options {
 	bool with_count;
 	bool indexed;	     /* write index/SHARD.idx: not compressed */
 	bool members;	     /* each piece with records is a gzip member */
+	bool append;	     /* a finished set is there and stays */
 	bool resume;
 	const char *identity;/* JSON object: all that the bytes depend on */
 };
@@ -107,4 +109,7 @@ int td_journal_start(struct td_set *s, struct tundish_error *e);
 /* Removes a file of the set by its base name, in a pattern with one %s; names with a slash
  * are none of ours. */
 void td_set_remove(const struct td_set *s, const char *fmt, const char *name);
+/* For each file of the set that is there, as its tundish.json lists them. */
+typedef int td_set_visit(struct td_set *s, const char *name, void *ctx, struct tundish_error *e);
+int td_set_each_old(struct td_set *s, const json_t *old, td_set_visit *visit, void *ctx, struct tundish_error *e);
 bool td_set_has(const struct td_output *out, const char *name);

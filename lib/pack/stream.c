@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "append.h"
 #include "base/err.h"
 #include "base/pool.h"
 #include "base/rng.h"
@@ -505,6 +506,8 @@ int td_pack_stream(const struct td_stream_run *stream, struct tundish_error *e)
 		rc = run_loop(&run, e);
 	if (rc == 0)
 		rc = stream->finish(stream->ctx, e);
+	if (rc == 0 && p->append)
+		rc = td_append_check(p->append, p, e);
 	if (rc == 0)
 		rc = td_pack_limit(p, e);
 	if (rc == 0)

@@ -118,6 +118,15 @@ int td_classes_load(struct td_classes *c, const char *path, const struct tundish
 	return rc;
 }
 
+int td_classes_copy(struct td_classes *c, const struct td_classes *from, struct tundish_error *e)
+{
+	for (size_t i = 0; i < from->n; i++)
+		if (append(c, from->list[i].name, strlen(from->list[i].name)) < 0)
+			return td_err_memory(e);
+	c->fixed = true;
+	return 0;
+}
+
 bool td_parse_int64(const char *text, int64_t *ret)
 {
 	while (blank(*text))

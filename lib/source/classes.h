@@ -28,6 +28,8 @@ int td_classes_load(struct td_classes *c, const char *path, const struct tundish
 /* The same from a file's content, which is changed. */
 int td_classes_parse(struct td_classes *c, const char *path, struct td_buf *text,
     const struct tundish_listener *l, struct tundish_error *e);
+/* The same names as a list that was loaded. */
+int td_classes_copy(struct td_classes *c, const struct td_classes *from, struct tundish_error *e);
 /* The index of a name, or -1. */
 int32_t td_classes_find(const struct td_classes *c, const char *name, size_t len);
 /* The index of a name, which is added where it is new; for a fixed list -1 then.

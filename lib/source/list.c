@@ -494,7 +494,8 @@ static int read_labels(struct lister *w, struct td_csv *csv, struct tundish_erro
 	if (rc == 0 && w->o->class_list && w->labels.from == TD_LABELS_NONE)
 		rc = td_err(e, TUNDISH_E_USAGE, "a class list needs labels other than none");
 	if (rc == 0 && w->o->class_list)
-		rc = td_classes_load(&w->l->classes, w->o->class_list, w->o->listener, e);
+		rc = w->o->fixed ? td_classes_copy(&w->l->classes, w->o->fixed, e) :
+		    td_classes_load(&w->l->classes, w->o->class_list, w->o->listener, e);
 	if (rc == 0)
 		rc = td_cells_parse(&w->l->columns, w->o->columns, w->o->group_by, e);
 	if (rc == 0 && w->labels.from == TD_LABELS_CSV)

@@ -106,6 +106,7 @@ struct td_list_options {
 	const char *const *sources;
 	size_t n_sources;
 	const char *labels, *class_list, *columns, *group_by;
+	const struct td_classes *fixed; /* what the class list holds, where it is no file; or NULL */
 	int64_t label_offset;
 	const struct td_cut *cut;
 	unsigned threads;

@@ -185,7 +185,7 @@ PY
 		holds "$output" "shuffled in a window of 16777216 bytes"
 		diff -r t1 t$threads
 	done
-	grep -q '"window": 16777216' t1/tundish.json
+	grep -q '"shuffle_window": 16777216' t1/tundish.json
 	even t1 train
 	even t1 val
 	run_split 0 count t1/x-train* --by label
