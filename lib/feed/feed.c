@@ -120,7 +120,8 @@ static int put_array(struct tundish_feed *feed, const struct tundish_array *a, s
 		td_npy_header(&header, td_npy_descr(a->dtype), a->shape, a->ndim, a->name);
 		pieces[n++] = (struct iovec){ header.bytes, header.n };
 	}
-	pieces[n++] = (struct iovec){ (void *)a->data, a->bytes };
+	if (a->bytes)
+		pieces[n++] = (struct iovec){ (void *)a->data, a->bytes };
 	return feed->sink->put(feed, pieces, n, e);
 }
 

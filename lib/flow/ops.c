@@ -360,22 +360,16 @@ static int apply_pad(const struct td_op *op, struct td_picture *p, struct td_rng
 static int apply_normalize(const struct td_op *op, struct td_picture *p, struct td_rng *rng)
 {
 	(void)rng;
-	double few[2][4], *more = NULL, *scale = few[0], *bias = few[1];
-	if (p->channels > 4) {
-		more = malloc(2 * (size_t)p->channels * sizeof *more);
-		if (!more)
-			return td_err_memory(p->e);
-		scale = more;
-		bias = more + p->channels;
-	}
+	struct td_buf *room = &p->desk->numbers;
+	if (!td_buf_fit(room, 2 * (size_t)p->channels * sizeof(double)))
+		return td_err_memory(p->e);
+	double *scale = (double *)room->data, *bias = scale + p->channels;
 	for (uint32_t c = 0; c < p->channels; c++) {
 		uint32_t i = op->mean.n > 1 ? c : 0;
 		scale[c] = 1 / (op->most * op->std.list[i]);
 		bias[c] = -op->mean.list[i] / op->std.list[i];
 	}
-	int rc = td_picture_scale(p, scale, bias);
-	free(more);
-	return rc;
+	return td_picture_scale(p, scale, bias);
 }
 
 static int apply_bands(const struct td_op *op, struct td_picture *p, struct td_rng *rng)

@@ -270,6 +270,7 @@ void td_desk_free(struct td_desk *desk)
 	td_decoder_free(desk->decoder);
 	td_scratch_free(&desk->scratch);
 	td_buf_free(&desk->affine);
+	td_buf_free(&desk->numbers);
 	td_buf_free(&desk->wide);
 	td_buf_free(&desk->clip);
 	td_buf_free(&desk->index);

@@ -25,6 +25,7 @@ struct td_desk {
 	struct td_scratch scratch;
 	struct td_frame frames[2];
 	struct td_buf affine; /* product and sum of each channel that are noted */
+	struct td_buf numbers;/* for an operation while it is noted */
 	struct td_buf wide;   /* a window of other numbers, as float32 */
 	struct td_buf clip;   /* the frames of the clip at hand: struct td_bytes */
 	struct td_buf index;  /* of the JPEG that comes next */

@@ -160,6 +160,13 @@ static inline void run_init(struct run *r, const char *path, const char *ops)
 	r->o.listener = (struct tundish_listener){ .data = r, .fault = on_fault };
 }
 
+/* The same for one that has run before, or is zeroed. */
+static inline void again(struct run *r, const char *path, const char *ops)
+{
+	td_buf_free(&r->faults);
+	run_init(r, path, ops);
+}
+
 static inline void take_batch(struct run *r, struct td_sha256 *sha, const struct tundish_batch *b)
 {
 	assert_in_range(r->batches, 0, 511);

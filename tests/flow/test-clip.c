@@ -244,7 +244,7 @@ static void test_groups(void **state)
 	td_buf_free(&b);
 	const char *path = write_groups("bad-groups", true, false, true);
 	for (unsigned i = 0; i < 5; i++) {
-		run_init(&r, path, "clip:8 random_crop:4 one_hot:24 mixup:1");
+		again(&r, path, "clip:8 random_crop:4 one_hot:24 mixup:1");
 		r.o.threads = (unsigned[]){ 1, 2, 3, 8, 99 }[i];
 		r.o.shuffle = "full";
 		r.o.epochs = 2;
@@ -260,17 +260,17 @@ static void test_groups(void **state)
 			assert_string_equal(r.digest, digest);
 		strcpy(digest, r.digest);
 	}
-	run_init(&r, path, "clip:8");
+	again(&r, path, "clip:8");
 	r.o.last = TUNDISH_LAST_DROP;
 	r.o.batch = RECORDS;
 	run_flow(&r);
 	assert_int_equal(r.samples, RECORDS);
 	assert_int_equal(r.stats.replaced, 2);
-	run_init(&r, path, "clip:8");
+	again(&r, path, "clip:8");
 	r.o.cache = "memory:raw";
 	run_flow(&r);
 	assert_non_null(strstr(r.e.text, "clips of several records are not kept in a cache"));
-	run_init(&r, path, "clip:2");
+	again(&r, path, "clip:2");
 	r.o.skip = 4;
 	r.o.limit = 3;
 	run_flow(&r);
@@ -286,7 +286,7 @@ static void test_same(void **state)
 	char digest[65] = "";
 	const char *path = write_clips("same", SEQUENCE, true);
 	for (unsigned i = 0; i < 6; i++) {
-		run_init(&r, path, "clip:4,stride=2 random_resized_crop:5 hflip normalize one_hot:24 mixup:1 cutmix:1 layout:nchw");
+		again(&r, path, "clip:4,stride=2 random_resized_crop:5 hflip normalize one_hot:24 mixup:1 cutmix:1 layout:nchw");
 		r.o.threads = (unsigned[]){ 1, 2, 3, 8, 99, 3 }[i];
 		r.o.cache = i == 5 ? "memory:raw" : NULL;
 		r.o.shuffle = "full";
@@ -318,7 +318,7 @@ static void test_usage(void **state)
 	};
 	const char *path = write_clips("usage", ARRAYS, false);
 	for (size_t i = 0; i < TD_COUNT(wrong); i++) {
-		run_init(&r, path, wrong[i][0]);
+		again(&r, path, wrong[i][0]);
 		r.o.cache = wrong[i][1];
 		run_flow(&r);
 		assert_int_equal(r.rc, TUNDISH_E_USAGE);
@@ -326,7 +326,7 @@ static void test_usage(void **state)
 			fail_msg("%s: %s", wrong[i][0], r.e.text);
 	}
 	/* without clip a list of frames is no picture */
-	run_init(&r, write_clips("plain", LIST, false), "crop:2");
+	again(&r, write_clips("plain", LIST, false), "crop:2");
 	run_flow(&r);
 	assert_int_equal(r.samples, 0);
 	assert_non_null(strstr(FAULTS(&r), "feature image has 12 values, wanted is one\n"));

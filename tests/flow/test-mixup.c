@@ -265,7 +265,7 @@ static void test_same(void **state)
 	for (int policy = TUNDISH_SKIP; policy <= TUNDISH_BLANK; policy += 2) {
 		char digest[65] = "";
 		for (unsigned i = 0; i < 7; i++) {
-			run_init(&r, set, ops);
+			again(&r, set, ops);
 			r.o.threads = (unsigned[]){ 1, 2, 3, 8, 99, 2, 5 }[i];
 			r.o.memory = i == 5 ? 1 : 0;
 			r.o.prefetch = i == 6 ? 1 : 0;
@@ -282,12 +282,12 @@ static void test_same(void **state)
 		}
 	}
 	/* the last batch of each epoch is the same when the flow starts with it */
-	run_init(&r, set, ops);
+	again(&r, set, ops);
 	r.o.batch = 16;
 	r.stop_after = 4;
 	run_flow(&r);
 	for (int i = 0; i < 2; i++) {
-		run_init(&rest, set, ops);
+		again(&rest, set, ops);
 		rest.o.batch = 16;
 		rest.o.start = r.cursor;
 		rest.o.threads = i ? 8 : 1;
@@ -307,7 +307,7 @@ static void test_last(void **state)
 	static struct run r;
 	const char *set = write_set("last", 21, 1, false, NULL);
 	for (int last = TUNDISH_LAST_KEEP; last <= TUNDISH_LAST_PAD; last++) {
-		run_init(&r, set, "one_hot:21 mixup:1");
+		again(&r, set, "one_hot:21 mixup:1");
 		r.o.batch = 5;
 		r.o.last = last;
 		run_flow(&r);
@@ -333,16 +333,16 @@ static void test_usage(void **state)
 	};
 	const char *set = write_set("usage", 9, 1, false, NULL);
 	for (size_t i = 0; i < TD_COUNT(wrong); i++) {
-		run_init(&r, set, wrong[i][0]);
+		again(&r, set, wrong[i][0]);
 		run_flow(&r);
 		assert_int_equal(r.rc, TUNDISH_E_USAGE);
 		if (!strstr(r.e.text, wrong[i][1]))
 			fail_msg("%s: %s", wrong[i][0], r.e.text);
 	}
-	run_init(&r, set, "select:image mixup:1");
+	again(&r, set, "select:image mixup:1");
 	run_flow(&r);
 	assert_int_equal(r.samples, 9);
-	run_init(&r, set, "one_hot:9 cutmix:1 cast:uint8 layout:nchw");
+	again(&r, set, "one_hot:9 cutmix:1 cast:uint8 layout:nchw");
 	run_flow(&r);
 	assert_int_equal(r.samples, 9);
 	td_buf_free(&r.faults);

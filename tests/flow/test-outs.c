@@ -140,7 +140,7 @@ static void test_same(void **state)
 	char digest[65] = "";
 	const char *path = write_records("same", true);
 	for (unsigned i = 0; i < 6; i++) {
-		run_init(&r, path, "select:tags,ids,label,box=4,name one_hot:7");
+		again(&r, path, "select:tags,ids,label,box=4,name one_hot:7");
 		r.o.threads = (unsigned[]){ 1, 2, 3, 8, 99, 2 }[i];
 		r.o.memory = i == 5 ? 1 : 0;
 		r.o.shuffle = "full";
@@ -161,7 +161,7 @@ static void test_bad(void **state)
 	(void)state;
 	static struct run r;
 	const char *path = write_records("bad", true);
-	run_init(&r, path, "select:box=4,name,label");
+	again(&r, path, "select:box=4,name,label");
 	r.o.batch = 64;
 	run_flow(&r);
 	assert_int_equal(r.counts[0], RECORDS - 3);
@@ -175,13 +175,13 @@ static void test_bad(void **state)
 	assert_non_null(strstr(FAULTS(&r), "feature box is missing\n"));
 	assert_non_null(strstr(FAULTS(&r), "feature name is int64, wanted is bytes\n"));
 	/* ragged takes all that are of the kind, missing ones as none */
-	run_init(&r, path, "select:box=ragged,label");
+	again(&r, path, "select:box=ragged,label");
 	r.o.batch = 64;
 	run_flow(&r);
 	assert_int_equal(r.counts[0], RECORDS);
 	assert_string_equal(FAULTS(&r), "");
 	/* blank keeps the place */
-	run_init(&r, path, "select:box=4,name,label");
+	again(&r, path, "select:box=4,name,label");
 	r.o.batch = 64;
 	r.o.on_error = TUNDISH_BLANK;
 	run_flow(&r);
@@ -189,7 +189,7 @@ static void test_bad(void **state)
 	assert_int_equal(r.labels[5], -1);
 	assert_int_equal(r.labels[9], -1);
 	assert_int_equal(r.labels[10], 0);
-	run_init(&r, path, "select:box=4");
+	again(&r, path, "select:box=4");
 	r.o.on_error = TUNDISH_FAIL;
 	run_flow(&r);
 	assert_int_equal(r.rc, TUNDISH_E_SCHEMA);
@@ -205,7 +205,7 @@ static void test_classes(void **state)
 	struct tundish_flow_options o;
 	struct tundish_flow *flow;
 	struct tundish_batch b;
-	run_init(&r, path, ops);
+	again(&r, path, ops);
 	run_flow(&r);
 	assert_int_equal(r.samples, RECORDS - 7);
 	assert_non_null(strstr(FAULTS(&r), "record 4 at byte "));
@@ -231,7 +231,7 @@ static void test_classes(void **state)
 static void assert_usage(const char *path, const char *ops, const char *cache, const char *want)
 {
 	static struct run r;
-	run_init(&r, path, ops);
+	again(&r, path, ops);
 	r.o.cache = cache;
 	run_flow(&r);
 	assert_int_equal(r.rc, TUNDISH_E_USAGE);
@@ -271,7 +271,7 @@ static void test_usage(void **state)
 	td_buf_free(&picture);
 	assert_usage(folder, "select:label,colour", NULL, "no feature colour in the records looked at");
 	static struct run r;
-	run_init(&r, folder, "select:label,text,filename one_hot:2");
+	again(&r, folder, "select:label,text,filename one_hot:2");
 	run_flow(&r);
 	assert_int_equal(r.rc, 0);
 	assert_int_equal(r.samples, 1);
@@ -337,14 +337,14 @@ static void test_long(void **state)
 	}
 	assert_int_equal(tundish_writer_close(w, NULL), 0);
 	td_buf_free(&record);
-	run_init(&r, path, "select:text");
+	again(&r, path, "select:text");
 	r.o.batch = 8;
 	r.o.memory = (uint64_t)64 << 20;
 	run_flow(&r);
 	assert_int_equal(r.rc, 0);
 	assert_int_equal(r.batches, 80);
 	assert_true(r.stats.memory_peak > sizeof text * 8 && r.stats.memory_peak < (uint64_t)64 << 20);
-	run_init(&r, path, "select:text");
+	again(&r, path, "select:text");
 	r.o.batch = 128;
 	r.o.memory = (uint64_t)64 << 20;
 	run_flow(&r);

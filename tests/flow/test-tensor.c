@@ -185,7 +185,7 @@ static void test_shapes(void **state)
 	const char *path = write_tensors("told/s", (struct kind){ TD_UINT16, "image", true, false, 0 }, 7);
 	const char *bare = write_tensors("told/bare", (struct kind){ TD_UINT16, "image", false, false, 0 }, 7);
 	const char *json = in_scratch("told/features.json");
-	run_init(&r, path, NULL);
+	again(&r, path, NULL);
 	run_flow(&r);
 	assert_int_equal(r.rc, TUNDISH_E_USAGE);
 	assert_non_null(strstr(r.e.text, "records hold arrays of uint16, but nothing tells their shape"));
@@ -205,7 +205,7 @@ static void test_shapes(void **state)
 	}
 	snprintf(text, sizeof text, features, "\"7\",\"5\",\"4\"");
 	write_text(json, text);
-	run_init(&r, path, NULL);
+	again(&r, path, NULL);
 	run_flow(&r);
 	assert_int_equal(r.rc, TUNDISH_E_USAGE);
 	assert_non_null(strstr(r.e.text, "none of the first records holds an array of the shape and type"));
@@ -219,7 +219,7 @@ static void test_shapes(void **state)
 		{ "tensor:15x1x2,dtype=complex64 clamp:0-1", "complex numbers can be cropped and turned only" },
 	};
 	for (size_t i = 0; i < TD_COUNT(wrong); i++) {
-		run_init(&r, bare, wrong[i][0]);
+		again(&r, bare, wrong[i][0]);
 		run_flow(&r);
 		assert_int_equal(r.rc, TUNDISH_E_USAGE);
 		if (!strstr(r.e.text, wrong[i][1]))
@@ -235,7 +235,7 @@ static void test_bad(void **state)
 	static struct run r;
 	struct kind k = shaped;
 	k.flaw = 1;
-	run_init(&r, write_tensors("bad", k, 20), NULL);
+	again(&r, write_tensors("bad", k, 20), NULL);
 	r.o.batch = 32;
 	run_flow(&r);
 	assert_int_equal(r.rc, 0);
@@ -243,7 +243,7 @@ static void test_bad(void **state)
 	assert_non_null(strstr(FAULTS(&r), "239 bytes are no array of this shape and type, uint16\n"));
 	assert_non_null(strstr(FAULTS(&r), "an array that is not of uint16\n"));
 	assert_non_null(strstr(FAULTS(&r), "3 channels, wanted are 4\n"));
-	run_init(&r, write_tensors("none", shaped, 2), "crop:7x7");
+	again(&r, write_tensors("none", shaped, 2), "crop:7x7");
 	run_flow(&r);
 	assert_int_equal(r.samples, 0);
 	td_buf_free(&r.faults);
@@ -259,7 +259,7 @@ static void test_same(void **state)
 	struct kind k = shaped;
 	const char *path = write_tensors("same", k, 61);
 	for (unsigned i = 0; i < 8; i++) {
-		run_init(&r, path, "bands:3,1-2 random_crop:4x3 hflip normalize:mean=3,std=7 cast:float16");
+		again(&r, path, "bands:3,1-2 random_crop:4x3 hflip normalize:mean=3,std=7 cast:float16");
 		r.o.threads = (unsigned[]){ 1, 2, 3, 8, 99, 2, 2, 3 }[i];
 		r.o.cache = caches[i % 4];
 		r.o.shuffle = "full";
