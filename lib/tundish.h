@@ -662,7 +662,7 @@ struct tundish_batch {
 	uint64_t shape[8];
 	const void *images;	 /* C order; NULL when no pictures go out */
 	size_t images_bytes;
-	const int64_t *labels;	 /* [rows]; -1 where there is none */
+	const int64_t *labels;	 /* [rows]; -1 where there is none, or none goes out */
 	/* All that goes out, in order: images and labels, or what `select` names. What records
 	 * have of different length is padded with zeros to the longest of the batch, and an
 	 * array of lengths follows. */

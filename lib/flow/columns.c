@@ -154,8 +154,10 @@ int td_columns_read(struct td_column *columns, const struct td_outs *outs, unsig
 int td_columns_label(struct td_column *columns, const struct td_outs *outs, unsigned row,
     int64_t label, struct tundish_error *e)
 {
-	for (unsigned i = 0; i < outs->n && outs->classes; i++) {
-		if (outs->list[i].source != TD_OUT_LABEL)
+	for (unsigned i = 0; i < outs->n; i++) {
+		if (outs->list[i].source == TD_OUT_VALID)
+			columns[i].fixed[row] = 1;
+		if (outs->list[i].source != TD_OUT_LABEL || !outs->classes)
 			continue;
 		float *classes = (float *)(columns[i].fixed + row * outs->list[i].row_bytes);
 		if (label < -1 || label >= (int64_t)outs->classes)
@@ -312,7 +314,8 @@ int td_columns_pack(struct td_column *columns, const struct td_outs *outs, unsig
 
 static int dtype_of(const struct td_out *out)
 {
-	return out->source == TD_OUT_LABEL || out->kind == TUNDISH_FLOAT ? TUNDISH_FLOAT32 :
+	return out->source == TD_OUT_VALID ? TUNDISH_UINT8 :
+	    out->source == TD_OUT_LABEL || out->kind == TUNDISH_FLOAT ? TUNDISH_FLOAT32 :
 	    out->kind == TUNDISH_INT64 ? TUNDISH_DTYPE_INT64 : TUNDISH_UINT8;
 }
 

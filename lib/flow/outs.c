@@ -93,6 +93,8 @@ static int add_out(struct td_outs *outs, const char *name, size_t len, const str
 		out->source = TD_OUT_IMAGE;
 	else if (plain && (equals(keys->label, name, len) || (!there && equals("label", name, len))))
 		out->source = TD_OUT_LABEL;
+	else if (plain && !there && equals("valid", name, len))
+		out->source = TD_OUT_VALID;
 	if (out->source != TD_OUT_FEATURE)
 		return 0;
 	bool usual = !there && keys->image && equals("image", name, len);
@@ -116,7 +118,7 @@ static int add_names(struct td_outs *outs, const char *name, size_t len, const s
 		bool known = false;
 		while (n > 0 && !known) {
 			known = (seen && td_map_find(&seen->features, name, n)) || equals("image", name, n) ||
-			    equals("label", name, n);
+			    equals("label", name, n) || equals("valid", name, n);
 			const char *slash = known ? NULL : memrchr(name, '/', n);
 			n = known ? n : slash ? (size_t)(slash - name) : 0;
 		}
@@ -174,6 +176,8 @@ int td_outs_open(struct td_outs *ret, const char *text, size_t len, const struct
 		struct td_out *out = &ret->list[i];
 		if (out->source == TD_OUT_LABEL)
 			out->row_bytes = ret->classes * sizeof(float);
+		if (out->source == TD_OUT_VALID)
+			out->row_bytes = 1;
 		ret->row_bytes += out->row_bytes;
 		ret->n_arrays += out->lengths ? 2 : 1;
 	}

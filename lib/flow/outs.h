@@ -8,6 +8,7 @@
 enum td_out_source {
 	TD_OUT_IMAGE,
 	TD_OUT_LABEL,
+	TD_OUT_VALID, /* 1 where a record is, 0 where a row is padded or blank */
 	TD_OUT_FEATURE,
 };
 
@@ -54,7 +55,7 @@ void td_columns_free(struct td_column *columns, const struct td_outs *outs, unsi
 /* Takes the features from an Example. What is wrong with it is the error. */
 int td_columns_read(struct td_column *columns, const struct td_outs *outs, unsigned row,
     const void *example, size_t bytes, struct td_ledger *l, struct tundish_error *e);
-/* The label as classes: SCHEMA when there are not so many. */
+/* The row is valid, and the label as classes: SCHEMA when there are not so many. */
 int td_columns_label(struct td_column *columns, const struct td_outs *outs, unsigned row,
     int64_t label, struct tundish_error *e);
 /* Zeros, and nothing where lengths differ. */

@@ -228,6 +228,37 @@ static void test_classes(void **state)
 	td_buf_free(&r.faults);
 }
 
+/* Which rows hold a record: not the blank ones, nor those that fill up. */
+static void test_valid(void **state)
+{
+	(void)state;
+	const char *path = write_records("valid", true);
+	struct tundish_flow_options o;
+	struct tundish_flow *flow;
+	struct tundish_batch b;
+	unsigned at = 0;
+	tundish_flow_options_init(&o);
+	o.paths = &path;
+	o.n_paths = 1;
+	o.batch = 10;
+	o.last = TUNDISH_LAST_PAD;
+	o.on_error = TUNDISH_BLANK;
+	o.ops = "select:valid/box=4,label";
+	assert_int_equal(tundish_flow_open(&flow, &o, NULL), TUNDISH_E_USAGE);
+	o.ops = "select:valid,box=4,label";
+	assert_int_equal(tundish_flow_open(&flow, &o, NULL), 0);
+	while (tundish_flow_next(flow, &b, NULL) == 1) {
+		const uint8_t *valid = b.arrays[0].data;
+		assert_array(&b.arrays[0], "valid", TUNDISH_UINT8, 1, (uint64_t[]){ 10 }, 1);
+		for (unsigned i = 0; i < 10; i++)
+			assert_int_equal(valid[i], i < b.count && at + i != 5 && at + i != 9);
+		at += b.count;
+		tundish_flow_release(flow, &b);
+	}
+	assert_int_equal(at, RECORDS);
+	tundish_flow_close(flow);
+}
+
 static void assert_usage(const char *path, const char *ops, const char *cache, const char *want)
 {
 	static struct run r;
@@ -361,6 +392,7 @@ int main(void)
 		cmocka_unit_test(test_same),
 		cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_classes),
+		cmocka_unit_test(test_valid),
 		cmocka_unit_test(test_usage),
 		cmocka_unit_test(test_pictures),
 		cmocka_unit_test(test_long),
