@@ -39,6 +39,7 @@ int td_image_header(struct td_image_info *ret, const void *data, size_t len,
 /* What else the file says; damage counts as nothing said. */
 struct td_image_traits {
 	unsigned orientation; /* 1 to 8, as EXIF counts; 1: upright */
+	bool icc;	      /* a colour profile is in it */
 	bool grey, ycck, transparent; /* transparent: alpha, or a transparent colour */
 	const char *colours; /* "rgb", "grey", "palette", "cmyk", "ycck", the first three also
 			      * with "+alpha" */

@@ -227,6 +227,8 @@ void td_jpeg_traits(struct td_image_traits *f, const void *data, size_t len)
 		if (m == M_APP0 + 1 && f->orientation == 0 && w.payload_len > 6 &&
 		    memcmp(w.payload, "Exif\0\0", 6) == 0)
 			f->orientation = td_exif_orientation(w.payload + 6, w.payload_len - 6);
+		if (m == M_APP0 + 2 && w.payload_len > 14 && memcmp(w.payload, "ICC_PROFILE", 12) == 0)
+			f->icc = true;
 		/* the last byte of Adobe's marker */
 		if (m == M_APP0 + 14 && w.payload_len >= 12 && memcmp(w.payload, "Adobe", 5) == 0)
 			f->ycck = w.payload[11] == 2;

@@ -10,7 +10,7 @@ int td_jpeg_header(struct td_image_info *ret, const void *data, size_t len, uint
  * bytes between segments, anything behind EOI. */
 int td_jpeg_walk(const void *data, size_t len, struct tundish_error *e);
 
-/* See td_image_traits(): orientation and ycck are set. */
+/* See td_image_traits(): orientation, ycck and icc are set. */
 void td_jpeg_traits(struct td_image_traits *f, const void *data, size_t len);
 /* Of EXIF data, which are a TIFF file; 0: nothing said. In traits.c. */
 unsigned td_exif_orientation(const void *tiff, size_t len);

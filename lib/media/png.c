@@ -134,6 +134,7 @@ void td_png_traits(struct td_image_traits *f, const void *data, size_t len)
 		if (next_chunk(&c, data, len, &at, NULL) < 0)
 			return;
 		f->transparent |= is_named(&c, "tRNS");
+		f->icc |= is_named(&c, "iCCP");
 		if (is_named(&c, "eXIf"))
 			f->orientation = td_exif_orientation(c.data, c.len);
 	}

@@ -9,7 +9,7 @@ int td_png_header(struct td_image_info *ret, const void *data, size_t len, uint6
 /* All chunks with their checksums to IEND; what follows it is of no matter. */
 int td_png_walk(const void *data, size_t len, struct tundish_error *e);
 
-/* See td_image_traits(): orientation is set, and transparent for a transparent colour. */
+/* See td_image_traits(): orientation and icc are set, and transparent for a transparent colour. */
 void td_png_traits(struct td_image_traits *f, const void *data, size_t len);
 
 /* As td_decode(); without `pixels` the rows go nowhere and *ret is not set. `row` is

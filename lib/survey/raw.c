@@ -3,6 +3,7 @@
 #include "raw.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,8 +37,14 @@ static int probe(const char *path)
 }
 
 static bool describe(struct tundish_survey *s, const char *path, const struct td_image_info *info,
-    size_t bytes)
+    const struct td_buf *data)
 {
+	size_t bytes = data->len;
+	struct td_image_traits traits;
+	char turned[32] = "";
+	td_image_traits(&traits, info, data->data, bytes);
+	if (traits.orientation != 1)
+		snprintf(turned, sizeof turned, ", EXIF orientation %u", traits.orientation);
 	struct td_json j = { 0 };
 	json_t *o = json_object();
 	td_json_string(&j, o, "path", path);
@@ -48,12 +55,16 @@ static bool describe(struct tundish_survey *s, const char *path, const struct td
 	td_json_int(&j, o, "bits", info->bits);
 	td_json_set(&j, o, "progressive", json_boolean(info->progressive));
 	td_json_set(&j, o, "palette", json_boolean(info->palette));
+	td_json_string(&j, o, "colours", traits.colours);
+	td_json_int(&j, o, "orientation", traits.orientation);
+	td_json_set(&j, o, "icc_profile", json_boolean(traits.icc));
 	td_json_int(&j, o, "bytes", bytes);
 	td_json_add(&j, s->pictures, o);
 	return !j.lost && td_buf_printf(&s->text, "%s: %s %" PRIu32 "x%" PRIu32 ", %u channel%s, %u bits"
-	    "%s%s, %zu bytes\n", TD_ESC(path), td_image_kind_name(info->kind), info->width, info->height,
+	    "%s%s%s%s, %zu bytes\n", TD_ESC(path), td_image_kind_name(info->kind), info->width, info->height,
 	    info->channels, info->channels == 1 ? "" : "s", info->bits,
-	    info->progressive ? ", progressive" : "", info->palette ? ", palette" : "", bytes);
+	    info->progressive ? ", progressive" : "", info->palette ? ", palette" : "",
+	    turned, traits.icc ? ", ICC profile" : "", bytes);
 }
 
 static int bad_file(struct tundish_survey *s, int code, const char *path, const char *why,
@@ -85,7 +96,7 @@ static int look_at(struct tundish_survey *s, const char *path, struct td_buf *da
 		td_notice(&o->listener, "%s: over the limit of %" PRIu64 " pixels: bad for what decodes it",
 		    TD_ESC(path), o->max_pixels);
 	if (rc == 0)
-		return describe(s, path, &info, data->len) ? 0 : td_err_memory(e);
+		return describe(s, path, &info, data) ? 0 : td_err_memory(e);
 	return bad_file(s, rc, path, why.text, e);
 }
 

@@ -424,3 +424,35 @@ PY
 	run_split 0 inspect out --record 3 --extract row
 	grep -q "'shape': (100,)" row/00000003.npy
 }
+
+@test "the samples in data/: made by their scripts, converted, the same for any threads" {
+	cp "$DATA"/arrays/* .
+	mkdir again
+	python3 make again
+	for f in field.hdr field.img truth.hdr truth.img lamp.spe sky.hdr; do
+		cmp $f again/$f
+	done
+	run_split 0 convert field.hdr -o out/p --tile 8x8 --label-raster truth.hdr:majority --max-nodata 10
+	holds "$output" "48 found: 46 written"
+	same "$(cat out/label.labels.txt)" $'Unclassified\nwater\ngrass\nsoil'
+	for threads in 1 2 3 8 99; do
+		run_split 0 convert field.hdr lamp.spe sky.hdr -o "j$threads/p" -j $threads --memory 1M
+		diff -r j1 "j$threads"
+	done
+	run_split 0 convert lamp.spe -o spe/p
+	examples 'len(r) == 4 and near(doubles(r[0]["axis"])[:2], [500.7495, 501.498]) and r[0]["date"] == [b"30Nov2026 120000"]' spe/*-of-*
+	run_split 0 convert "$DATA/photos" -o table/p --labels "csv:$DATA/table/photos.csv" --columns 'weight,note' --group-by 'chosen by' --split train=.8,val=.2
+	holds "$stderr" "the split is by group: 5 groups"
+}
+
+@test "51: tiles are resumed to the same bytes" {
+	cp "$DATA"/arrays/field.* "$DATA"/arrays/truth.* .
+	options=(field.hdr --tile 4x4 --label-raster truth.hdr:majority --max-nodata 10 --shards 12 --split train=.5,val=.5 --split-by blocks:16x16)
+	run_split 0 convert "${options[@]}" -o want/p
+	for delay in .01 .03 .06; do
+		rm -rf out
+		TUNDISH_STALL=1 timeout -s KILL $delay "$TUNDISH" convert "${options[@]}" -o out/p >/dev/null 2>&1 || true
+		run_split 0 convert "${options[@]}" -o out/p --resume --overwrite
+		diff -r want out
+	done
+}

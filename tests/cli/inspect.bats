@@ -104,3 +104,14 @@ PY
 	tundish inspect --json many.tfrecord >many.json
 	grep -q '"feature": "label"' many.json
 }
+
+@test "raw data: orientation, colours and profiles of pictures" {
+	needs_shared
+	jpeg=$SHARED/fixtures/formats/jpeg
+	run_split 0 inspect "$jpeg/pillow_hopper_orientation_6.jpg" "$jpeg/pillow_icc-after-SOF.jpg" \
+		"$jpeg/pillow_hopper_gray.jpg" "$DATA/photos/cat/cat_00.jpg" --json
+	json '[p["orientation"] for p in j["pictures"]] == [6, 1, 1, 1] and j["pictures"][1]["icc_profile"] and not j["pictures"][3]["icc_profile"]'
+	json '[p["colours"] for p in j["pictures"]] == ["rgb", "rgb", "grey", "rgb"]'
+	run_split 0 inspect "$jpeg/pillow_hopper_orientation_6.jpg"
+	holds "$output" "EXIF orientation 6"
+}
