@@ -233,7 +233,9 @@ static bool extra_features(struct convert *c)
 	bool ok = true;
 	for (size_t i = 0; ok && i < specs->n; i++) {
 		const struct td_spec *spec = &specs->list[i];
-		ok = has_feature(&c->p, spec->key) || td_pack_feature(&c->p, spec->key,
+		if (has_feature(&c->p, spec->key))
+			continue;
+		ok = td_pack_feature(&c->p, spec->key,
 		    spec->kind == TUNDISH_INT64 ? TD_FEATURE_INT :
 		    spec->kind == TUNDISH_FLOAT ? TD_FEATURE_FLOAT : TD_FEATURE_TEXT, spec->length);
 		if (ok && spec->doubles) {
@@ -258,13 +260,15 @@ static bool is_taken(const struct convert *c, const char *name)
 	return taken;
 }
 
-/* Columns of tables, or of the files themselves, may not be called so. */
+/* Columns of tables, or of the files themselves, may not be called so. Groups of members may:
+ * what a .json says of a picture's size is passed over. */
 static int check_columns(const struct convert *c, struct tundish_error *e)
 {
 	const struct td_cells *cells = &c->list.columns;
 	const struct td_specs *specs = &c->list.specs;
 	const char *taken = NULL;
-	for (size_t i = 0; i < specs->n; i++)
+	bool groups = c->list.n_grouped || c->list.n_streams;
+	for (size_t i = 0; !groups && i < specs->n; i++)
 		if (strcmp(specs->list[i].key, "group") != 0 && is_taken(c, specs->list[i].key))
 			taken = specs->list[i].key;
 	for (size_t i = 0; i < cells->n; i++) {
