@@ -29,7 +29,7 @@ static const struct opt_choice crc[] = {
 	{ "off", TUNDISH_CRC_OFF },
 	{ NULL },
 };
-static const struct opt_choice compression[] = {
+const struct opt_choice opt_compression[] = {
 	{ "auto", TUNDISH_AUTO },
 	{ "none", TUNDISH_NONE },
 	{ "gzip", TUNDISH_GZIP },
@@ -58,7 +58,7 @@ static const struct {
 	{ SHARE_ON_ERROR, OPT_CHOICE("on-error", 0, S, on_error, on_error) },
 	{ SHARE_BLANK, OPT_CHOICE("on-error", 0, S, on_error, on_error_blank) },
 	{ SHARE_RECORDS, OPT_SIZE("max-record", 0, S, max_record, 1, INT64_MAX) },
-	{ SHARE_RECORDS, OPT_CHOICE("input-compression", 0, S, input_compression, compression) },
+	{ SHARE_RECORDS, OPT_CHOICE("input-compression", 0, S, input_compression, opt_compression) },
 	{ SHARE_CRC, OPT_CHOICE("crc", 0, S, crc, crc) },
 	{ SHARE_PIXELS, OPT_SIZE("max-pixels", 0, S, max_pixels, 1, INT64_MAX) },
 };

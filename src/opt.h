@@ -65,6 +65,9 @@ struct opt_shared {
 	int help;
 };
 
+/* auto, none, gzip, zlib, snappy. */
+extern const struct opt_choice opt_compression[];
+
 enum opt_share {
 	SHARE_OUTPUT = 1 << 0,
 	SHARE_JSON = 1 << 1,

@@ -7,15 +7,6 @@
 #include "base/thread.h"
 #include "out.h"
 
-const struct opt_choice packopt_compress[] = {
-	{ "none", TUNDISH_NONE },
-	{ "gzip", TUNDISH_GZIP },
-	{ "zlib", TUNDISH_ZLIB },
-	{ "snappy", TUNDISH_SNAPPY },
-	{ "auto", TUNDISH_AUTO },
-	{ NULL },
-};
-
 void packopt_init(struct call *call)
 {
 	const struct tundish_pack_options *o = call->settings;

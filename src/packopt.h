@@ -3,8 +3,6 @@
 #pragma once
 #include "cmd.h"
 
-extern const struct opt_choice packopt_compress[];
-
 /* For the option table of a command whose settings are struct tundish_pack_options. */
 #define PACK_STRING_(n, f) OPT_STRING(n, 0, struct tundish_pack_options, f)
 #define PACK_FLAG_(n, f) OPT_FLAG(n, 0, struct tundish_pack_options, f, 1)
@@ -14,7 +12,7 @@ extern const struct opt_choice packopt_compress[];
 	    PACK_STRING_("split", split), PACK_STRING_("stratify", stratify),                      \
 	    PACK_STRING_("name-template", name_template),                                          \
 	    PACK_FLAG_("count-in-name", count_in_name), PACK_STRING_("max-bad", max_bad),          \
-	    OPT_CHOICE("compress", 0, struct tundish_pack_options, compression, packopt_compress), \
+	    OPT_CHOICE("compress", 0, struct tundish_pack_options, compression, opt_compression),  \
 	    OPT_NUMBER("level", 0, struct tundish_pack_options, level, 1, 9),                      \
 	    PACK_FLAG_("dry-run", dry_run), PACK_FLAG_("overwrite", overwrite),                    \
 	    PACK_FLAG_("resume", resume)

@@ -454,9 +454,10 @@ static int seek_record(struct tundish_reader *r, uint64_t number, struct tundish
 	if (rc < 0 || r->refused)
 		return rc;
 	if (r->index.from_sidecar) {
-		if (number < r->index.n)
-			jump(r, (struct td_mark){ number, r->index.entries[number].offset, 0 });
-		return number < r->index.n;
+		bool there = number < r->index.n;
+		jump(r, (struct td_mark){ there ? number : r->index.n,
+			there ? r->index.entries[number].offset : r->in.size, 0 });
+		return there;
 	}
 	struct td_mark near = mark_before(r, number);
 	if (r->in.size == TD_SIZE_UNKNOWN && number < r->number)
@@ -736,6 +737,16 @@ int tundish_reader_compression(const struct tundish_reader *reader)
 uint64_t td_reader_faults(const struct tundish_reader *r)
 {
 	return r->faults;
+}
+
+uint64_t td_reader_bytes(const struct tundish_reader *r)
+{
+	return r->in.size == TD_SIZE_UNKNOWN ? r->in.at : r->in.size;
+}
+
+uint64_t td_reader_number(const struct tundish_reader *r)
+{
+	return r->number;
 }
 
 int td_reader_seekable(const struct tundish_reader *r)

@@ -14,6 +14,12 @@ int td_reader_walk(struct tundish_reader *r, struct td_index_entry *ret, uint64_
 /* Faults met so far, reported or (with TUNDISH_FAIL) returned. */
 uint64_t td_reader_faults(const struct tundish_reader *r);
 
+/* The size of the file; of a stream what was taken of it so far. */
+uint64_t td_reader_bytes(const struct tundish_reader *r);
+
+/* The number that the next record will have; behind the last one, how many there are. */
+uint64_t td_reader_number(const struct tundish_reader *r);
+
 /* An uncompressed regular file. */
 int td_reader_seekable(const struct tundish_reader *r);
 

@@ -16,6 +16,7 @@
 #include "media/image.h"
 #include "record/example.h"
 #include "record/sample.h"
+#include "record/sequence.h"
 
 int td_extract_folder(const char *folder, struct tundish_error *e)
 {
@@ -64,6 +65,22 @@ static int extract_feature(const char *folder, const char *prefix, const struct 
 			return rc;
 	}
 	return 0;
+}
+
+/* Those in the feature lists of a SequenceExample. */
+static int extract_lists(const char *folder, const char *prefix, const struct tundish_record *r,
+    unsigned *k, struct tundish_error *e)
+{
+	struct td_sequence sequence;
+	struct td_feature_list list;
+	struct tundish_feature step;
+	int rc = 0;
+	td_sequence_start(&sequence, r->data, r->bytes);
+	while (rc == 0 && td_sequence_next(&sequence, &list) > 0) {
+		for (struct td_steps rest = list.features; rc == 0 && td_sequence_step(&rest, &step) > 0;)
+			rc = extract_feature(folder, prefix, r, &step, k, e);
+	}
+	return rc;
 }
 
 /* ---- arrays ---- */
@@ -161,5 +178,7 @@ int td_extract(const char *folder, const char *prefix, const struct tundish_reco
 		rc = arrays ? extract_array(folder, prefix, r, &f, beside, dtype, &k, e) :
 			      extract_feature(folder, prefix, r, &f, &k, e);
 	}
+	if (rc == 0 && td_message_kind(r->data, r->bytes) == TD_MESSAGE_SEQUENCE)
+		rc = extract_lists(folder, prefix, r, &k, e);
 	return rc;
 }

@@ -93,6 +93,53 @@ static bool count_features(struct td_schema *s, const char *path, const struct t
 	return td_schema_record(s, path, r->number);
 }
 
+/* The static name, or the one asked for, of what has it; NULL: it is called otherwise. */
+static const char *known_name(const char *key, size_t bytes, const char *asked,
+    const char *const usual[TD_KEYS])
+{
+	for (size_t i = 0; i < (asked ? 1 : TD_KEYS); i++) {
+		const char *name = asked ? asked : usual[i];
+		if (strlen(name) == bytes && memcmp(name, key, bytes) == 0)
+			return name;
+	}
+	return NULL;
+}
+
+/* Those in the steps of a list: the error of the first bad one, or 0. */
+static int count_list_pictures(struct td_facts *f, const struct td_look *look,
+    const struct td_feature_list *list, struct td_decoder *d, struct tundish_error *e)
+{
+	struct td_steps rest = list->features;
+	struct tundish_feature step;
+	struct tundish_error ignored;
+	int first = 0;
+	while (td_sequence_step(&rest, &step) > 0) {
+		int rc = count_pictures(f, look, &step, d, first < 0 ? &ignored : e);
+		if (rc == TUNDISH_E_MEMORY)
+			return rc;
+		if (rc < 0 && first >= 0)
+			first = rc;
+	}
+	return first;
+}
+
+static int count_sequence_pictures(struct td_facts *f, const struct td_look *look,
+    const struct tundish_record *r, struct td_decoder *d, struct tundish_error *e)
+{
+	struct td_sequence sequence;
+	struct td_feature_list list;
+	int rc = 0;
+	td_sequence_start(&sequence, r->data, r->bytes);
+	while (rc == 0 && td_sequence_next(&sequence, &list) > 0) {
+		const char *name = known_name(list.key, list.key_bytes, look->keys.image, td_image_keys);
+		if (!name || list.kind != TUNDISH_BYTES)
+			continue;
+		f->image_key = f->image_key ? f->image_key : name;
+		rc = count_list_pictures(f, look, &list, d, e);
+	}
+	return rc;
+}
+
 static bool count_sequence(struct td_facts *f, const char *path, const struct tundish_record *r)
 {
 	struct td_sequence sequence;
@@ -108,17 +155,6 @@ static bool count_sequence(struct td_facts *f, const char *path, const struct tu
 	return td_schema_record(&f->lists, path, r->number) && count_features(&f->context, path, r);
 }
 
-/* The static name, or the one asked for, of a feature that was found by it. */
-static const char *name_of(const struct tundish_feature *f, const char *asked,
-    const char *const usual[TD_KEYS])
-{
-	size_t i = 0;
-	while (!asked && i + 1 < TD_KEYS &&
-	    (strlen(usual[i]) != f->key_bytes || memcmp(usual[i], f->key, f->key_bytes) != 0))
-		i++;
-	return asked ? asked : usual[i];
-}
-
 int td_facts_record(struct td_facts *f, const struct td_look *look, const char *path,
     const struct tundish_record *r, struct td_decoder *d, struct tundish_error *e)
 {
@@ -132,15 +168,18 @@ int td_facts_record(struct td_facts *f, const struct td_look *look, const char *
 		return 0;
 	}
 	if (td_message_kind(r->data, r->bytes) == TD_MESSAGE_SEQUENCE)
-		return count_sequence(f, path, r) ? 0 : td_err_memory(e);
+		return count_sequence(f, path, r) ? count_sequence_pictures(f, look, r, d, e) :
+						    td_err_memory(e);
 	f->examples++;
 	f->empty += r->bytes == 0;
 	f->labels.values.value_bytes = sizeof(struct td_by_value);
 	f->has_label = sample.label != NULL;
 	if (sample.label && !f->label_key)
-		f->label_key = name_of(sample.label, look->keys.label, td_label_keys);
+		f->label_key = known_name(sample.label->key, sample.label->key_bytes, look->keys.label,
+		    td_label_keys);
 	if (sample.image && !f->image_key)
-		f->image_key = name_of(sample.image, look->keys.image, td_image_keys);
+		f->image_key = known_name(sample.image->key, sample.image->key_bytes, look->keys.image,
+		    td_image_keys);
 	if (!count_features(&f->example, path, r) || !td_by_add(&f->labels, sample.label) ||
 	    (sample.label && !td_order_add(&f->order, f->labels.text.data, f->labels.text.len)))
 		return td_err_memory(e);

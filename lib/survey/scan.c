@@ -59,17 +59,25 @@ static int stop_search(void *data)
 	return stop;
 }
 
+/* As the scan says; a listener is the caller's. */
+static struct tundish_reader_options reader_options(const struct td_scan *scan)
+{
+	struct tundish_reader_options o;
+	tundish_reader_options_init(&o);
+	o.compression = scan->compression;
+	o.crc = scan->crc;
+	o.on_error = scan->on_error;
+	o.max_record_bytes = scan->max_record_bytes;
+	return o;
+}
+
 /* A reader without a voice: what is wrong is told when the piece is read. */
 static struct tundish_reader *new_walker(const struct run *run)
 {
 	const struct td_scan *scan = run->scan;
-	struct tundish_reader_options options;
+	struct tundish_reader_options options = reader_options(scan);
 	struct tundish_reader *walker;
-	tundish_reader_options_init(&options);
-	options.compression = scan->compression;
-	options.crc = scan->crc;
 	options.on_error = TUNDISH_FAIL;
-	options.max_record_bytes = scan->max_record_bytes;
 	if (tundish_reader_open(&walker, scan->paths->paths[run->next], &options, NULL) < 0)
 		return NULL;
 	if (td_reader_seekable(walker))
@@ -210,12 +218,7 @@ static int work(void *ctx, void *slot, unsigned worker, struct tundish_error *e)
 	struct slot *s = slot;
 	const struct td_scan *scan = ((struct run *)ctx)->scan;
 	s->job.worker = worker;
-	struct tundish_reader_options options;
-	tundish_reader_options_init(&options);
-	options.compression = scan->compression;
-	options.crc = scan->crc;
-	options.on_error = scan->on_error;
-	options.max_record_bytes = scan->max_record_bytes;
+	struct tundish_reader_options options = reader_options(scan);
 	options.listener = s->job.hold;
 	options.threads = s->run->threads;
 	struct tundish_reader *reader;
@@ -229,6 +232,8 @@ static int work(void *ctx, void *slot, unsigned worker, struct tundish_error *e)
 	if (rc == 0)
 		rc = walk ? walk_records(s, reader, e) : read_records(s, reader, e);
 	s->job.file.compression = tundish_reader_compression(reader);
+	if (s->job.file.bytes == 0)
+		s->job.file.bytes = td_reader_bytes(reader);
 	tundish_reader_close(reader);
 	return rc;
 }

@@ -9,7 +9,7 @@
 
 struct td_scan_file {
 	const char *path;
-	uint64_t bytes; /* size of the file; 0 for a stream */
+	uint64_t bytes; /* size of the file; of a stream what was read of it, once it is */
 	size_t number;	/* in the set */
 	int compression;
 	uint64_t records, faults; /* in this piece */

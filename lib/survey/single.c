@@ -7,20 +7,18 @@
 #include "record/reader.h"
 #include "survey.h"
 
-/* Reads on to record `wanted`. 1 and the record, or 0 and in *wanted what is left to go. */
+/* Goes to record `wanted`, by what tells where it is. 1 and the record, or 0 and in *wanted
+ * what is left to go. */
 static int seek_record(struct tundish_reader *reader, uint64_t *wanted, struct tundish_record *r,
     struct tundish_error *e)
 {
-	uint64_t numbers = 0;
-	int rc;
-	while ((rc = tundish_reader_next(reader, r, e)) > 0) {
-		if (r->number == *wanted)
-			return 1;
-		numbers = r->number + 1;
-		if (r->number > *wanted)
-			return td_err(e, TUNDISH_E_CORRUPT, "record %" PRIu64 " is damaged", *wanted);
-	}
-	*wanted -= numbers;
+	int rc = tundish_reader_seek(reader, *wanted, e);
+	if (rc > 0)
+		rc = tundish_reader_next(reader, r, e);
+	if (rc == 0)
+		*wanted -= TD_MIN(td_reader_number(reader), *wanted);
+	else if (rc > 0 && r->number != *wanted)
+		rc = td_err(e, TUNDISH_E_CORRUPT, "record %" PRIu64 " is damaged", *wanted);
 	return rc;
 }
 
