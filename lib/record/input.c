@@ -15,6 +15,13 @@ static bool is_stdin(const char *path)
 	return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdin") == 0;
 }
 
+/* Files of /proc and the like say that they are empty: they are read as streams. */
+static bool size_is_true(int fd, const struct stat *st)
+{
+	char byte;
+	return st->st_size > 0 || pread(fd, &byte, 1, 0) <= 0;
+}
+
 int td_input_open(struct td_input *ret, const char *path, struct tundish_error *e)
 {
 	struct td_input in = { .size = TD_SIZE_UNKNOWN, .owned = !is_stdin(path), .name = path };
@@ -30,7 +37,7 @@ int td_input_open(struct td_input *ret, const char *path, struct tundish_error *
 				td_err_errno(e, number, "%s", TD_ESC(path));
 	}
 	/* a redirected file that was read from before goes on where it is */
-	if (S_ISREG(st.st_mode) && lseek(in.fd, 0, SEEK_CUR) == 0) {
+	if (S_ISREG(st.st_mode) && lseek(in.fd, 0, SEEK_CUR) == 0 && size_is_true(in.fd, &st)) {
 		in.size = (uint64_t)st.st_size;
 		/* the kernel then reads ahead deeper: 0.2 -> 1.4 GB/s from a cold disk */
 		posix_fadvise(in.fd, 0, 0, POSIX_FADV_SEQUENTIAL);

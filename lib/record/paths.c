@@ -186,6 +186,8 @@ static int add_named(struct list *l, const char *path, bool *ret_set, struct tun
 				return td_err(e, TUNDISH_E_USAGE, "standard input is named twice");
 		return add(l, NULL, path, 0, e);
 	}
+	if (!*path)
+		return td_err(e, TUNDISH_E_NOT_FOUND, "\"\": an empty path names no file");
 	if (stat(path, &st) != 0) {
 		if (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG)
 			return td_err_errno(e, errno, "%s", TD_ESC(path));
@@ -373,6 +375,56 @@ static int check_parts(struct list *l, const struct part *parts, size_t n,
 	return rc;
 }
 
+/* A path without what does not change where it leads. */
+static const char *shorter(const char *path)
+{
+	while (path[0] == '.' && path[1] == '/')
+		for (path += 2; *path == '/';)
+			path++;
+	return path;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	char *const *pa = *(char *const *const *)a, *const *pb = *(char *const *const *)b;
+	int order = strcmp(shorter(*pa), shorter(*pb));
+	return order ? order : (pa > pb) - (pa < pb);
+}
+
+/* A file that was named more than once is read once, where it was named first. */
+static int drop_doubles(struct td_paths *p, const struct tundish_listener *l, struct tundish_error *e)
+{
+	char ***sorted = calloc(p->n + 1, sizeof *sorted);
+	size_t left = 0, doubles = 0;
+	if (!sorted)
+		return td_err_memory(e);
+	for (size_t i = 0; i < p->n; i++)
+		sorted[i] = &p->paths[i];
+	qsort(sorted, p->n, sizeof *sorted, by_path);
+	for (size_t i = 1, first = 0; i < p->n; i++) {
+		if (strcmp(shorter(*sorted[first]), shorter(*sorted[i])) != 0) {
+			first = i;
+			continue;
+		}
+		if (doubles++ == 0)
+			td_notice(l, "%s: named more than once, read once", TD_ESC(*sorted[i]));
+		free(*sorted[i]);
+		*sorted[i] = NULL;
+		sorted[i] = sorted[first];
+	}
+	if (doubles > 1)
+		td_notice(l, "%zu more paths were named already", doubles - 1);
+	for (size_t i = 0; i < p->n; i++) {
+		if (!p->paths[i])
+			continue;
+		p->paths[left] = p->paths[i];
+		p->bytes[left++] = p->bytes[i];
+	}
+	p->n = left;
+	free(sorted);
+	return 0;
+}
+
 int td_paths_find(struct td_paths *ret, const char *const *paths, size_t n,
     const struct tundish_listener *l, struct tundish_error *e)
 {
@@ -383,6 +435,8 @@ int td_paths_find(struct td_paths *ret, const char *const *paths, size_t n,
 		td_notice(l, "%s: holds no record files", TD_ESC(list.empty));
 	if (rc == 0)
 		rc = check_parts(&list, parts, n, l, e);
+	if (rc == 0 && n > 1)
+		rc = drop_doubles(&list.out, l, e);
 	free(parts);
 	free(list.empty);
 	if (rc < 0) {

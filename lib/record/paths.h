@@ -14,6 +14,7 @@ struct td_paths {
 
 /* Patterns are expanded here too, folders mean all their shards (sorted bytewise),
  * side-cars and litter are passed over, a missing shard of -of-N is a fault.
+ * A file that several of the paths name is read once, with a notice.
  * Errors: NOT_FOUND (before anything is read), EMPTY, IO, MEMORY, and USAGE for
  * standard input named twice. */
 int td_paths_find(struct td_paths *ret, const char *const *paths, size_t n,

@@ -83,6 +83,24 @@ make_set() {
 	same "$(head -c 500 a.tfrecord | tundish count --verify - 2>/dev/null)" "$(head -c 500 a.tfrecord >b; tundish count --verify b 2>/dev/null || true)"
 }
 
+@test "a file named twice is counted once, an empty path is named" {
+	records a.tfrecord 0 9
+	records b.tfrecord 9 5
+	run_split 0 count a.tfrecord ./a.tfrecord b.tfrecord
+	same "$output" 14
+	same "$stderr" "note: ./a.tfrecord: named more than once, read once"
+	run_split 0 count . '*.tfrecord' b.tfrecord -q
+	same "$output" 14
+	run_split 3 count a.tfrecord ""
+	holds "$stderr" '"": an empty path'
+}
+
+@test "a file that only says that it is empty is read" {
+	[ -r /proc/self/status ] || skip "no /proc"
+	run_split 1 count /proc/self/status
+	holds "$stderr" "/proc/self/status: record 0 at byte 0: not a TFRecord file"
+}
+
 @test "the same for any number of threads and any memory" {
 	mkdir set
 	for i in 0 1 2 3 4 5 6; do

@@ -102,6 +102,19 @@ static void check_records(const struct set *s, const struct read *r, const bool 
 		assert_in_range(r->n_faults, 1, 1000);
 }
 
+/* The first record that is lost is named, and where it stands in what the file inflates to. */
+static void check_first_lost(const struct set *s, const struct read *r)
+{
+	size_t lost = 0;
+	char place[64];
+	while (lost < r->n && is_record(s, lost, &r->data[lost]))
+		lost++;
+	if (lost == s->n)
+		return;
+	snprintf(place, sizeof place, "memory: record %zu at byte %zu: ", lost, s->start[lost]);
+	assert_memory_equal(FAULTS(r), place, strlen(place));
+}
+
 static size_t frame_at(const struct set *s, size_t byte)
 {
 	size_t i = 0;
@@ -235,6 +248,7 @@ static void damage_compressed(int compression, int level, uint64_t seed, int rou
 		read_memory(&r, s.file.data, s.file.len, 0);
 		assert_int_equal(r.rc, 0);
 		check_records(&s, &r, must);
+		check_first_lost(&s, &r);
 		read_free(&r);
 		s.file.data[byte] ^= flip;
 	}
