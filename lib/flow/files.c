@@ -25,6 +25,7 @@ struct td_files {
 	size_t n;
 	struct file *files;
 	size_t open, most, hand;
+	int advice;
 	struct td_ring *rings[RINGS]; /* that nobody uses now */
 	unsigned n_rings, rings_left; /* to be made: each takes a descriptor */
 	pthread_mutex_t lock;
@@ -80,6 +81,12 @@ static bool close_one(struct td_files *f)
 	return false;
 }
 
+/* A hint: where it is refused nothing is lost. */
+static void advise(const struct td_files *f, const struct file *file)
+{
+	posix_fadvise(file->fd, 0, 0, f->advice);
+}
+
 static int open_file(struct td_files *f, size_t i, bool wait, struct tundish_error *e)
 {
 	struct file *file = &f->files[i];
@@ -99,7 +106,17 @@ static int open_file(struct td_files *f, size_t i, bool wait, struct tundish_err
 	}
 	file->fd = fd;
 	f->open++;
+	advise(f, file);
 	return 0;
+}
+
+void td_files_advise(struct td_files *f, int advice)
+{
+	f->advice = advice;
+	for (size_t i = 0; i < f->n; i++) {
+		if (f->files[i].fd >= 0)
+			advise(f, &f->files[i]);
+	}
 }
 
 static int get(struct td_files *f, size_t i, bool wait, int *ret_fd, struct tundish_error *e)

@@ -12,6 +12,9 @@ size_t td_files_most(void);
 
 /* For n files with these paths, which stay the caller's. */
 int td_files_new(struct td_files **ret, char *const *paths, size_t n, struct tundish_error *e);
+/* How they will be read, for the kernel's reading ahead: POSIX_FADV_SEQUENTIAL, RANDOM or
+ * NORMAL. Before the threads start. */
+void td_files_advise(struct td_files *f, int advice);
 /* The descriptor of a file, opened where it is not; held until td_files_put(). Waits
  * when all that may be open are held by others. Errors: NOT_FOUND, IO. */
 int td_files_get(struct td_files *f, size_t file, int *ret_fd, struct tundish_error *e);

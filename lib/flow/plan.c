@@ -3,6 +3,7 @@
 #include "plan.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -213,6 +214,10 @@ int td_plan_order(struct tundish_flow *f, const struct tundish_flow_options *o,
 		td_notice(&o->listener, "shuffle buffer:%" PRIu64 " is under a tenth of %" PRIu64
 		    " records: neighbours in the files stay close", spec->size, spec->records);
 	int rc = open_order(f, o, sampler, spec, e);
+	/* from now on: what a sampler wants to know was read in order */
+	bool near = spec->kind == TD_ORDER_OFF || spec->kind == TD_ORDER_BUFFER;
+	td_files_advise(f->files, sampler->kind != TD_SAMPLE_ALL || spec->kind == TD_ORDER_FULL ?
+	    POSIX_FADV_RANDOM : near ? POSIX_FADV_SEQUENTIAL : POSIX_FADV_NORMAL);
 	f->share.records = f->sampler.positions;
 	if (rc == 0)
 		rc = share_out(&f->share, o, e);
