@@ -16,7 +16,7 @@ struct settings {
 	unsigned warmup, repeat, seconds, step_ms;
 	struct opt_list sweep;
 	int grid, explain, levels;
-	const char *plot, *save;
+	const char *plot, *save, *trace;
 };
 
 #define S struct settings
@@ -31,6 +31,7 @@ static const struct opt options[] = {
 	OPT_FLAG("explain", 0, S, explain, 1),
 	OPT_STRING("plot", 0, S, plot),
 	OPT_STRING("save", 0, S, save),
+	OPT_STRING("trace", 0, S, trace),
 	FLOW_OPTIONS(S),
 	OPT_END,
 };
@@ -88,6 +89,9 @@ static int measure(void *ctx, unsigned point, int round)
 		o.listener.notice = NULL;
 	}
 	o.listener.progress = NULL;
+	/* of the last sample, at the last setting */
+	if (round + 1 == (int)s->repeat && point + 1 == b->sweeps.points)
+		o.trace = s->trace;
 	o.epochs = TD_MAX(o.epochs, (uint64_t)1);
 	int rc = is_reading(b, point) ? pass_read(&o, &limits, &pass, &b->error) :
 					pass_run(&o, &limits, &pass, &b->error);

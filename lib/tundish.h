@@ -637,6 +637,8 @@ struct tundish_flow_options {
 	unsigned prefetch;   /* batches made ahead at most; 0: by memory, and as it helps */
 	const char *cache;   /* "memory" or a folder, with ":decoded", ":ops", ":raw", or
 				"memory:index"; NULL: none */
+	const char *trace;   /* at close, a file of what each thread did when, in Chrome's trace
+				event format; NULL */
 	struct tundish_allocator allocator; /* of the images; needs to live until close */
 	struct tundish_listener listener;   /* needs to live until close */
 };

@@ -334,11 +334,13 @@ static void fetch(struct tundish_flow *f, unsigned worker)
 	td_pool_unlock(f->pool);
 	td_stall();
 	struct tundish_error e = { 0 };
-	uint64_t wall = td_now_ns(), cpu = td_thread_cpu_ns();
+	uint64_t begun = td_now_ns(), cpu = td_thread_cpu_ns();
 	struct td_items_desk *desk = f->item_desks ? f->item_desks[worker] : NULL;
 	int rc = td_chunk_read(c, &f->set, f->files, desk, &f->cache, &e);
-	wall = td_now_ns() - wall;
+	uint64_t wall = td_now_ns() - begun;
 	cpu = td_thread_cpu_ns() - cpu;
+	td_trace_add(f->trace, worker, &(struct td_trace_event){ .start_ns = begun, .end_ns = begun + wall,
+		.what = TD_TRACE_FETCH, .batch = c->items[0].slot->batch, .items = c->n });
 	td_pool_lock(f->pool);
 	f->busy_chunks--;
 	if (rc < 0)
@@ -420,6 +422,17 @@ static void poll_stop(struct tundish_flow *f)
 	pthread_mutex_unlock(&f->talk);
 }
 
+static void trace_work(struct tundish_flow *f, unsigned worker, const struct td_item *first, unsigned n,
+    uint64_t start_ns, uint64_t wall_ns)
+{
+	const struct td_desk *desk = &f->hands[worker].desk;
+	td_trace_add(f->trace, worker, &(struct td_trace_event){ .start_ns = start_ns,
+		.end_ns = start_ns + wall_ns, .what = TD_TRACE_WORK, .batch = first->slot->batch,
+		.items = n, .parse_us = (uint32_t)(desk->parse_ns / 1000),
+		.decode_us = (uint32_t)(desk->decode_ns / 1000),
+		.pixels_us = (uint32_t)(desk->pixels_ns / 1000) });
+}
+
 static void work(struct tundish_flow *f, unsigned worker)
 {
 	struct td_chunk *c = f->head;
@@ -435,13 +448,14 @@ static void work(struct tundish_flow *f, unsigned worker)
 	bool wanted = f->rc == 0;
 	td_pool_unlock(f->pool);
 	td_stall();
-	uint64_t wall = td_now_ns(), cpu = td_thread_cpu_ns();
+	uint64_t begun = td_now_ns(), cpu = td_thread_cpu_ns();
 	for (unsigned i = first; i < first + n && wanted; i++) {
 		if (c->items[i].slot->batch <= stop_at)
 			td_row_make(f, hand, &c->items[i]);
 	}
-	wall = td_now_ns() - wall;
+	uint64_t wall = td_now_ns() - begun;
 	cpu = td_thread_cpu_ns() - cpu;
+	trace_work(f, worker, &c->items[first], n, begun, wall);
 	td_stall();
 	td_pool_lock(f->pool);
 	for (unsigned i = first; i < first + n; i++)
@@ -521,6 +535,7 @@ static enum td_step step(void *ctx, struct td_pool *pool, unsigned worker)
 {
 	struct tundish_flow *f = ctx;
 	(void)pool;
+	td_trace_wait(f->trace, worker);
 	if (f->closing)
 		return TD_STEP_END;
 	if (worker < f->threads && f->mix_head) {
@@ -536,7 +551,7 @@ static enum td_step step(void *ctx, struct td_pool *pool, unsigned worker)
 		return TD_STEP_IDLE;
 	}
 	if (f->set.stream)
-		td_stream_fetch(f);
+		td_stream_fetch(f, worker);
 	else
 		fetch(f, worker);
 	return TD_STEP_DONE;
@@ -597,10 +612,18 @@ static bool at_end(const struct tundish_flow *f)
 	return f->next_out == f->end || (f->read_all && f->next_out == f->next_open);
 }
 
+/* What the consumer did since it got the last batch. */
+static void trace_consumer(struct tundish_flow *f)
+{
+	if (f->trace && f->batches > 0)
+		td_trace_since(f->trace, f->threads + f->fetchers, TD_TRACE_BATCH, f->next_out - 1);
+}
+
 int td_engine_next(struct tundish_flow *f, struct td_slot **ret, struct tundish_error *e)
 {
 	struct td_slot *s = NULL;
 	int rc = 0;
+	trace_consumer(f);
 	td_pool_lock(f->pool);
 	poll_stop(f);
 	while (f->rc == 0 && !at_end(f) && !(s = next_complete(f)) && !starved(f)) {
@@ -622,6 +645,7 @@ int td_engine_next(struct tundish_flow *f, struct td_slot **ret, struct tundish_
 		    f->lent);
 	}
 	td_pool_unlock(f->pool);
+	td_trace_wait(f->trace, f->threads + f->fetchers);
 	return rc;
 }
 

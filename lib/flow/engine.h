@@ -7,6 +7,7 @@
 #include "chunk.h"
 #include "recipe.h"
 #include "sampler.h"
+#include "trace.h"
 
 /*
  * The rules of flow:
@@ -167,6 +168,7 @@ struct tundish_flow {
 	char cursor[64];
 	struct tundish_flow_stats stats;
 	uint64_t started_ns;
+	struct td_trace *trace;	     /* or NULL */
 	pthread_mutex_t talk;	     /* the listener is called by one thread at a time */
 };
 

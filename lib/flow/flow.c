@@ -154,6 +154,8 @@ static int open_flow(struct tundish_flow *f, const struct tundish_flow_options *
 	if (rc < 0)
 		return rc;
 	plan_memory(f, o);
+	if (o->trace && !(f->trace = td_trace_open(o->trace, f->threads + f->fetchers + 1)))
+		return td_err_memory(e);
 	return make_room(f, e);
 }
 
@@ -454,6 +456,10 @@ TUNDISH_API void tundish_flow_close(struct tundish_flow *f)
 	if (!f)
 		return;
 	td_engine_stop(f);
+	struct tundish_error e;
+	if (td_trace_write(f->trace, f->threads, &e) < 0)
+		td_notice(&f->listener, "no trace: %s", e.text);
+	td_trace_free(f->trace);
 	free_chunks(f);
 	for (unsigned i = 0; i < f->n_slots; i++) {
 		free_notes(f->slots[i].notes);

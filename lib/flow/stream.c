@@ -395,7 +395,7 @@ static void give_rows(struct tundish_flow *f, struct td_chunk *c, struct td_slot
 	}
 }
 
-void td_stream_fetch(struct tundish_flow *f)
+void td_stream_fetch(struct tundish_flow *f, unsigned worker)
 {
 	struct td_slot *slot = td_engine_open_slot(f);
 	if (!slot)
@@ -407,13 +407,15 @@ void td_stream_fetch(struct tundish_flow *f)
 	td_pool_unlock(f->pool);
 	td_stall();
 	struct tundish_error e = { 0 };
-	uint64_t wall = td_now_ns(), cpu = td_thread_cpu_ns();
+	uint64_t begun = td_now_ns(), cpu = td_thread_cpu_ns();
 	int rc = fill(f, c, room, &e);
 	point_at_data(c);
 	if (rc < 0)
 		add_failure(c, rc, &e);
-	wall = td_now_ns() - wall;
+	uint64_t wall = td_now_ns() - begun;
 	cpu = td_thread_cpu_ns() - cpu;
+	td_trace_add(f->trace, worker, &(struct td_trace_event){ .start_ns = begun, .end_ns = begun + wall,
+		.what = TD_TRACE_FETCH, .batch = slot->batch, .items = c->n });
 	td_pool_lock(f->pool);
 	f->reading = false;
 	if (c->buf.cap > c->held) {

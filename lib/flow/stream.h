@@ -5,7 +5,7 @@
 
 /* Reads the next few records into a chunk; one thread at a time (f->reading). Lock held,
  * given up while reading. */
-void td_stream_fetch(struct tundish_flow *f);
+void td_stream_fetch(struct tundish_flow *f, unsigned worker);
 
 /* Goes on at a position of the order of all ranks, after the records were looked at. */
 void td_stream_start(struct tundish_flow *f, uint64_t epoch, uint64_t position);

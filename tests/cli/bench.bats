@@ -109,3 +109,24 @@ bench() {
 	done
 	cmp own.sums libjpeg.sums
 }
+
+@test "--trace writes what each thread did, for a trace viewer" {
+	tundish bench "$DATA/photos" --ops 'resize:16' --batch 4 -j 2 --repeat 1 --trace t.json >/dev/null 2>&1
+	python3 - t.json <<'PY'
+import json, sys
+events = json.load(open(sys.argv[1]))["traceEvents"]
+names = {e["args"]["name"]: e["tid"] for e in events if e["name"] == "thread_name"}
+assert {"worker 0", "worker 1", "consumer"} <= set(names), names
+work = [e for e in events if e["name"] == "work"]
+fetched = sum(e["args"]["items"] for e in events if e["name"] == "fetch")
+held = [e for e in events if e["name"] == "batch"]
+assert sum(e["args"]["items"] for e in work) == fetched > 0
+assert all(e["tid"] in (names["worker 0"], names["worker 1"]) for e in work)
+assert len(held) > 1 and all(e["tid"] == names["consumer"] for e in held)
+for tid in names.values():
+    last = 0
+    for e in sorted((e for e in events if e["ph"] == "X" and e["tid"] == tid), key=lambda e: e["ts"]):
+        assert e["ts"] >= last - .01 and e["dur"] >= 0, e
+        last = e["ts"] + e["dur"]
+PY
+}
