@@ -142,6 +142,17 @@ time.sleep(60)' >held &
 	holds "$stderr" "records have a feature \"image\" already"
 }
 
+@test "feed and bench read it in place" {
+	convert_first=$(tundish convert "$FILES/nhwc_layouts.h5:/images_gzip,label=/labels" -o set/x --order keep --shards 1 2>&1 | grep -c found)
+	same "$convert_first" 1
+	want=$(tundish feed set --to npy --batch 4 2>/dev/null | sha256sum)
+	for j in 1 2 3 8 99; do
+		same "$(tundish feed "$FILES/nhwc_layouts.h5:/images_gzip,label=/labels" --to npy --batch 4 -j "$j" 2>/dev/null | sha256sum)" "$want"
+	done
+	run_split 0 bench "$CASES/88-h5-encoded-bytes/fixed-opaque.h5" --ops 'resize:16' --batch 2 --warmup 0 --repeat 1 --seconds 1
+	run_split 0 bench "$FILES/nhwc_layouts.h5:/images_gzip,label=/labels" --ops 'resize:16' --batch 2 --warmup 0 --repeat 1 --seconds 1
+}
+
 @test "inspect shows the tree" {
 	run_split 0 inspect "$FILES/nhwc_layouts.h5" --json
 	json 'j["sources"][0]["kind"] == "HDF5"'

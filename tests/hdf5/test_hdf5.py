@@ -88,6 +88,14 @@ class Golden(unittest.TestCase):
         self.assertEqual(array(f"{GOLDEN}/nhwc_layouts.h5:/fill_never_written"), b"\7\0" * 5 * 64)
         self.assertEqual(array(f"{GOLDEN}/userblock512.h5"), np.arange(6, dtype="<i4").tobytes())
 
+    def test_round_trip(self):
+        """Through records and out again as NumPy files: equal arrays."""
+        out = convert(f"{GOLDEN}/nhwc_layouts.h5:/images_gzip")[0]
+        subprocess.run([PROGRAM, "inspect", out, "--extract", out / "x"], check=True, capture_output=True)
+        arrays = np.stack([np.load(file) for file in sorted((out / "x").glob("*.npy"))])
+        self.assertEqual(arrays.shape, (10, 32, 32, 3))
+        self.assertEqual(hashlib.sha256(arrays.tobytes()).hexdigest(), self.IMAGES)
+
     def test_columns(self):
         got = records(convert(f"{KINDS}:/images,label=/enum,name=/text,columns=/short:/lists:flag=/flag:/float64:"
                               "bbox=/rows/bbox:/rows/weight:/packed_rows/text")[0])
