@@ -216,6 +216,9 @@ static int compare_identities(const json_t *was, const json_t *now, struct tundi
 			const json_t *a = json_object_get(was, key), *b = json_object_get(now, key);
 			if (a && b && json_equal((json_t *)(uintptr_t)a, (json_t *)(uintptr_t)b))
 				continue;
+			if (a && b && strcmp(key, "inputs") == 0)
+				return td_err(e, TUNDISH_E_USAGE, "resume: inputs: the sources are not what they were (a name, "
+				    "size, time or class); without --resume it starts anew");
 			char *old = a ? json_dumps(a, JSON_ENCODE_ANY) : NULL, *new = b ? json_dumps(b, JSON_ENCODE_ANY) : NULL;
 			int rc = td_err(e, TUNDISH_E_USAGE, "resume: the run that was broken off had %s %s, this one has %s; "
 			    "without --resume it starts anew", key, old ? old : "unset", new ? new : "unset");
