@@ -92,20 +92,24 @@ static bool same(const struct td_pixels *a, const struct td_pixels *b)
 	return true;
 }
 
-/* In full and a window in the middle, both ways. */
+/* In full, a window in the middle, and one that is made smaller, both ways. */
 static bool agree(
     struct td_jpeg *j[2], struct td_buf pixels[2], const uint8_t *data, size_t len)
 {
-	static const struct td_window windows[] = { { 0, 0, WIDTH, HEIGHT }, { 19, 18, 7, 9 } };
+	static const struct td_window windows[] = { { 0, 0, WIDTH, HEIGHT }, { 19, 18, 7, 9 },
+		{ 3, 1, 41, 33 } };
 	struct td_image_info info;
 	if (td_jpeg_header(&info, data, len, UINT32_MAX, NULL) < 0)
 		return false;
 	for (size_t i = 0; i < TD_COUNT(windows); i++) {
 		struct td_pixels p[2];
-		for (int k = 0; k < 2; k++)
+		for (int k = 0; k < 2; k++) {
+			if (i == 2)
+				td_jpeg_set_least(j[k], 9, 8);
 			if (td_jpeg_decode(j[k], &p[k], &pixels[k], &info, data, len,
 				&windows[i], false, NULL) < 0)
 				return false;
+		}
 		if (!td_jpeg_used_own(j[1]) || !same(&p[0], &p[1]))
 			return false;
 	}

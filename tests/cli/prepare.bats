@@ -3,16 +3,22 @@
 load lib.bash
 CASES=$SOURCE/tests/golden/cases
 PHOTOS=$DATA/photos
-export PYTHONPATH=$BATS_TEST_DIRNAME
+export PYTHONPATH=$BATS_TEST_DIRNAME/..
 
 digest() {
 	(cd "$1" && find . -type f | LC_ALL=C sort | xargs sha256sum | sha256sum)
 }
 
-# py SCRIPT ARG...: a script that knows records() and examples()
+# py SCRIPT ARG...: a script that knows examples(FILE...), a dictionary of features for each
+# file name, and the modules below
 py() {
-	python3 -c "import sys, glob; from readrecords import *
-$1" "${@:2}"
+	python3 -c 'import glob, hashlib, struct, sys
+from records import example, frames
+
+def examples(*paths):
+    found = (example(data) for path in paths for data in frames(open(path, "rb").read()))
+    return {one["filename"][0].decode(): one for one in found}
+'"$1" "${@:2}"
 }
 
 @test "sizes: larger pictures are made smaller, the others keep their bytes" {
@@ -151,7 +157,6 @@ assert not any(eight["c/depth-only-low-values.png"]["image/value"][0])
 @test "74: palettes, one bit, transparent colours: three channels, looked up" {
 	run_split 0 convert "$CASES/74-png-palette/in" -o raw/p --shards 1 --reencode raw
 	py '
-import hashlib
 found = examples(*glob.glob("raw/p-*"))
 value = lambda name: found[f"c/{name}.png"]["image/value"][0]
 digest = lambda name: hashlib.sha256(value(name)).hexdigest()

@@ -71,6 +71,17 @@ class Fixtures(unittest.TestCase):
                     got = pixels(made[i]["image"][0])
                     self.assertLess(np.abs(luma(got) - luma(want[i])).mean(), 1.0, f"frame {i}")
 
+    def test_prepared(self):
+        """Frames get the size and the form that pictures get."""
+        path = FIXTURES / "made/cfr25_50f.mp4"
+        whole = records(convert(path, *KEEP, "--limit", "3"))
+        height, width = whole[0]["height"][0], whole[0]["width"][0]
+        for form, magic in (("png", b"\x89PNG"), ("jpeg:80", b"\xff\xd8")):
+            for one in records(convert(path, *KEEP, "--limit", "3", "--reencode", form, "--max-side", "32")):
+                self.assertEqual(max(one["height"][0], one["width"][0]), 32)
+                self.assertEqual(one["width"][0] * height // width, one["height"][0])
+                self.assertTrue(one["image"][0].startswith(magic))
+
     def test_same_from_anywhere(self):
         """Each frame is the same whether it is reached from the front or on its own."""
         for name in GOOD:
