@@ -280,6 +280,16 @@ PY
 	[ ! -e no ]
 }
 
+@test "a full disk under a stream leaves nothing" {
+	make groups g.tar 3000
+	(ulimit -f 100 && trap '' XFSZ && run_split 3 convert - -o out/x --shards 2 --memory 1M <g.tar)
+	[ ! -e out ]
+	run_split 0 convert - -o out/x --shards 2 <g.tar
+	cp -a out before
+	(ulimit -f 100 && trap '' XFSZ && run_split 3 convert - -o out/x --shards 2 --memory 1M --overwrite <g.tar)
+	diff -r before out
+}
+
 @test "a signal ends the wait for a pipe, and nothing is left" {
 	mkfifo p
 	sleep 30 >p &
