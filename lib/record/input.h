@@ -3,6 +3,14 @@
 #pragma once
 #include "window.h"
 
+/*
+ * A regular file that is read from front to back is read by pread while the kernel has it
+ * in memory. From the first read that would have to wait for the disk on, the next 2 MiB
+ * are always under way, through io_uring; where that cannot be had, as deep as the
+ * kernel itself reads ahead.
+ */
+struct td_input_ahead;
+
 struct td_input {
 	int fd;
 	bool owned;	  /* close it */
@@ -11,6 +19,9 @@ struct td_input {
 	const char *name; /* for messages; the caller's */
 	const uint8_t *memory; /* read this instead (tests and fuzzers) */
 	size_t memory_bytes;
+	uint64_t next;	  /* where the last read of a regular file ended */
+	bool no_ahead;	  /* nothing is to be gained, or had */
+	struct td_input_ahead *ahead; /* what is under way; NULL */
 };
 
 /* Opens `path` for reading; "-" and "/dev/stdin" are standard input. `path` must

@@ -460,6 +460,8 @@ static void test_shrinking(void **state)
 	struct tundish_reader *r;
 	struct tundish_record record;
 	struct tundish_error e;
+	/* what is read ahead does not shrink any more */
+	setenv("TUNDISH_FETCH", "threads", 1);
 	close(fd);
 	assert_int_equal(tundish_writer_open(&w, path, TUNDISH_NONE, 0, &e), 0);
 	for (int i = 0; i < 1000; i++)
@@ -476,6 +478,67 @@ static void test_shrinking(void **state)
 	assert_int_equal(tundish_reader_next(r, &record, &e), TUNDISH_E_IO);
 	assert_non_null(strstr(e.text, "the file shrank while it was read"));
 	tundish_reader_close(r);
+	unsetenv("TUNDISH_FETCH");
+	unlink(path);
+}
+
+/* Read ahead through io_uring or not, in memory or not: the same records, and the same error
+ * when the file gets shorter. */
+static void test_read_ahead(void **state)
+{
+	(void)state;
+	static const char *const hows[] = { "threads", "uring", "" };
+	static uint8_t data[70000];
+	char path[] = "/tmp/test-reader-XXXXXX";
+	int fd = mkstemp(path), rc;
+	struct td_rng rng;
+	struct tundish_error e;
+	struct td_buf file = { 0 };
+	struct read want;
+	td_rng_at(&rng, 31, 0, 0, TD_RNG_SAMPLE);
+	for (size_t i = 0; i < sizeof data; i++)
+		data[i] = (uint8_t)td_rng_u32(&rng);
+	for (int i = 0; i < 200; i++)
+		add_frame(&file, data, td_rng_below(&rng, sizeof data));
+	file.data[file.len / 2] ^= 1;
+	assert_int_equal(write(fd, file.data, file.len), file.len);
+	assert_int_equal(fsync(fd), 0);
+	read_start(&want);
+	read_memory(&want, file.data, file.len, 0);
+	assert_int_equal(want.n, 199);
+	for (size_t i = 0; i < TD_COUNT(hows); i++) {
+		struct read r;
+		setenv("TUNDISH_FETCH", hows[i], 1);
+		posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+		read_start(&r);
+		read_path(&r, path);
+		assert_int_equal(r.rc, 0);
+		assert_int_equal(r.n, want.n);
+		assert_int_equal(r.n_faults, 1);
+		for (size_t k = 0; k < r.n; k++) {
+			assert_same_record(&r, k, &want, k);
+			assert_int_equal(r.offset[k], want.offset[k]);
+		}
+		read_free(&r);
+	}
+	for (size_t i = 0; i < TD_COUNT(hows); i++) {
+		struct tundish_reader *r;
+		struct tundish_record record;
+		setenv("TUNDISH_FETCH", hows[i], 1);
+		assert_int_equal(pwrite(fd, file.data, file.len, 0), file.len);
+		assert_int_equal(tundish_reader_open(&r, path, NULL, &e), 0);
+		assert_int_equal(tundish_reader_next(r, &record, &e), 1);
+		assert_int_equal(ftruncate(fd, 300000), 0);
+		while ((rc = tundish_reader_next(r, &record, &e)) == 1)
+			continue;
+		assert_int_equal(rc, TUNDISH_E_IO);
+		assert_non_null(strstr(e.text, "the file shrank while it was read"));
+		tundish_reader_close(r);
+	}
+	unsetenv("TUNDISH_FETCH");
+	read_free(&want);
+	td_buf_free(&file);
+	close(fd);
 	unlink(path);
 }
 
@@ -492,6 +555,7 @@ int main(void)
 		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_writer),
 		cmocka_unit_test(test_shrinking),
+		cmocka_unit_test(test_read_ahead),
 		cmocka_unit_test(test_compressed_bytes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
