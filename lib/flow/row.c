@@ -157,6 +157,9 @@ static int make(struct tundish_flow *f, struct td_hand *hand, const struct td_it
     bool *ret_differs, struct tundish_error *e)
 {
 	const struct td_cached *kept = item->kept;
+	/* by now it may be there: the last epoch's turn is just over where sets are small */
+	if (!kept && f->cache.kind > TD_CACHE_INDEX)
+		kept = td_cache_get(&f->cache, item->record);
 	struct td_room room = room_of(f, item);
 	if (kept && f->cache.kind != TD_CACHE_RAW)
 		return td_recipe_make_kept(&f->recipe, &hand->desk, kept, item->epoch,

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The yardstick: libjpeg-turbo doing nothing but entropy decoding, on some threads.
+ * The yardsticks: libjpeg-turbo doing nothing but entropy decoding, or nothing but decoding
+ * the windows of central_crop:0.875 to RGBX, on some threads.
  *
- * floor THREADS EPOCHS FILE... prints the closing line that `compare` reads. */
+ * floor entropy|windows THREADS EPOCHS FILE... prints the closing line that `compare` reads. */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include <jpeglib.h>
@@ -17,6 +20,31 @@ static struct file {
 static size_t n_files, n_jobs;
 static atomic_size_t next_job;
 
+static bool windows;
+
+static void entropy(struct jpeg_decompress_struct *c)
+{
+	jpeg_read_coefficients(c);
+}
+
+/* Exact pixels of the middle; columns as wide as the MCUs that they lie in. */
+static void window(struct jpeg_decompress_struct *c)
+{
+	c->out_color_space = JCS_EXT_RGBX;
+	c->dct_method = JDCT_ISLOW;
+	jpeg_start_decompress(c);
+	JDIMENSION left = c->output_width / 16, top = c->output_height / 16;
+	JDIMENSION width = c->output_width - 2 * left, end = c->output_height - top;
+	jpeg_crop_scanline(c, &left, &width);
+	unsigned char *row = malloc((size_t)c->output_width * 4);
+	if (!row)
+		exit(1);
+	jpeg_skip_scanlines(c, top);
+	while (c->output_scanline < end)
+		jpeg_read_scanlines(c, &row, 1);
+	free(row);
+}
+
 static void decode(const struct file *f)
 {
 	struct jpeg_decompress_struct c;
@@ -25,7 +53,10 @@ static void decode(const struct file *f)
 	jpeg_create_decompress(&c);
 	jpeg_mem_src(&c, f->data, f->len);
 	jpeg_read_header(&c, TRUE);
-	jpeg_read_coefficients(&c);
+	if (windows)
+		window(&c);
+	else
+		entropy(&c);
 	jpeg_destroy_decompress(&c);
 }
 
@@ -55,14 +86,15 @@ static void load(struct file *f, const char *path)
 
 int main(int argc, char **argv)
 {
-	int threads = argc > 3 ? atoi(argv[1]) : 0;
+	int threads = argc > 4 ? atoi(argv[2]) : 0;
 	pthread_t *ids = calloc((size_t)(threads > 0 ? threads : 1), sizeof *ids);
 	files = calloc((size_t)argc, sizeof *files);
 	if (threads < 1 || !ids || !files)
 		return 2;
-	for (int i = 3; i < argc; i++)
+	windows = strcmp(argv[1], "windows") == 0;
+	for (int i = 4; i < argc; i++)
 		load(&files[n_files++], argv[i]);
-	n_jobs = n_files * strtoul(argv[2], NULL, 10);
+	n_jobs = n_files * strtoul(argv[3], NULL, 10);
 	struct timespec from, to;
 	clock_gettime(CLOCK_MONOTONIC, &from);
 	for (int i = 0; i < threads; i++)
