@@ -217,6 +217,27 @@ static inline void run_flow(struct run *r)
 	tundish_flow_close(flow);
 }
 
+/* The first batch, its images copied. */
+static inline struct tundish_batch first_batch(const char *path, const char *ops, uint64_t seed, struct td_buf *ret)
+{
+	struct tundish_flow_options o;
+	struct tundish_flow *flow;
+	struct tundish_batch b;
+	struct tundish_error e = { 0 };
+	tundish_flow_options_init(&o);
+	o.paths = &path;
+	o.n_paths = 1;
+	o.ops = ops;
+	o.seed = seed;
+	if (tundish_flow_open(&flow, &o, &e) < 0 || tundish_flow_next(flow, &b, &e) != 1)
+		fail_msg("%s: %s", ops ? ops : "no ops", e.text);
+	ret->len = 0;
+	assert_true(td_buf_add(ret, b.images, b.images_bytes));
+	tundish_flow_release(flow, &b);
+	tundish_flow_close(flow);
+	return b;
+}
+
 #define FAULTS(r) ((const char *)(r)->faults.data)
 
 /* Labels, sorted, are 0 .. n-1, each `times` times. */

@@ -57,26 +57,6 @@ static const char *write_tensors(const char *name, struct kind k, unsigned n)
 	return in_scratch(name);
 }
 
-/* The first batch of 7 records, copied. */
-static struct tundish_batch first_batch(const char *path, const char *ops, struct td_buf *ret_images)
-{
-	struct tundish_flow_options o;
-	struct tundish_flow *flow;
-	struct tundish_batch b;
-	struct tundish_error e = { 0 };
-	tundish_flow_options_init(&o);
-	o.paths = &path;
-	o.n_paths = 1;
-	o.ops = ops;
-	if (tundish_flow_open(&flow, &o, &e) < 0 || tundish_flow_next(flow, &b, &e) != 1)
-		fail_msg("%s: %s", ops ? ops : "no ops", e.text);
-	ret_images->len = 0;
-	assert_true(td_buf_add(ret_images, b.images, b.images_bytes));
-	tundish_flow_release(flow, &b);
-	tundish_flow_close(flow);
-	return b;
-}
-
 static const struct kind shaped = { TD_UINT16, "image/value", true, true, 0 };
 
 /* All types come out as they went in, in their shape. */
@@ -89,7 +69,7 @@ static void test_types(void **state)
 		struct kind k = shaped;
 		k.elem = (enum td_elem)elem;
 		snprintf(name, sizeof name, "type-%d", elem);
-		struct tundish_batch b = first_batch(write_tensors(name, k, 7), NULL, &images);
+		struct tundish_batch b = first_batch(write_tensors(name, k, 7), NULL, 0, &images);
 		const uint64_t want[4] = { 7, H, W, C };
 		assert_int_equal(b.ndim, 4);
 		assert_memory_equal(b.shape, want, sizeof want);
@@ -110,7 +90,7 @@ static void test_ops(void **state)
 	(void)state;
 	const char *path = write_tensors("ops", shaped, 7);
 	struct td_buf a = { 0 };
-	struct tundish_batch b = first_batch(path, "crop:3x2,x=1,y=2 hflip:1 bands:4,2-3", &a);
+	struct tundish_batch b = first_batch(path, "crop:3x2,x=1,y=2 hflip:1 bands:4,2-3", 0, &a);
 	assert_int_equal(b.dtype, TUNDISH_UINT16);
 	const uint64_t want[4] = { 7, 3, 2, 3 };
 	assert_memory_equal(b.shape, want, sizeof want);
@@ -118,7 +98,7 @@ static void test_ops(void **state)
 		unsigned c = (unsigned[]){ 3, 1, 2 }[i % 3], x = 2 - i / 3 % 2, y = 2 + i / 6 % 3;
 		assert_int_equal(((uint16_t *)(void *)a.data)[i], (int)number(i / 18, y, x, c));
 	}
-	b = first_batch(path, "bands:1 rot90:1 pad:1,value=9 layout:nchw", &a);
+	b = first_batch(path, "bands:1 rot90:1 pad:1,value=9 layout:nchw", 0, &a);
 	assert_int_equal(b.dtype, TUNDISH_UINT16);
 	assert_int_equal(b.shape[1], 1);
 	assert_int_equal(b.shape[2], W + 2);
@@ -126,21 +106,21 @@ static void test_ops(void **state)
 	assert_int_equal(((uint16_t *)(void *)a.data)[0], 9);
 	assert_int_equal(((uint16_t *)(void *)a.data)[H + 3], (int)number(0, 0, W - 1, 0));
 	/* values are taken as they are: no part of 255 */
-	b = first_batch(path, "normalize:mean=1/2/3/4,std=10 layout:nchw", &a);
+	b = first_batch(path, "normalize:mean=1/2/3/4,std=10 layout:nchw", 0, &a);
 	assert_int_equal(b.dtype, TUNDISH_FLOAT32);
 	for (unsigned i = 0; i < 7 * H * W * C; i++) {
 		unsigned c = i / (H * W) % C;
 		double v = number(i / (H * W * C), i / W % H, i % W, c);
 		assert_true(fabs((double)((float *)(void *)a.data)[i] - (v - (c + 1)) / 10) < 1e-4);
 	}
-	b = first_batch(path, "resize:3x5,rule=area cast:uint8", &a);
+	b = first_batch(path, "resize:3x5,rule=area cast:uint8", 0, &a);
 	assert_int_equal(b.dtype, TUNDISH_UINT8);
 	for (unsigned i = 0; i < 3 * W * C; i++) {
 		/* rows 2y and 2y + 1 have a mean that ends in a half: to even */
 		double v = (number(1, i / (W * C) * 2, i / C % W, i % C) + number(1, i / (W * C) * 2 + 1, i / C % W, i % C)) / 2;
 		assert_int_equal(a.data[3 * W * C + i], (int)fmin(rint(v), 255));
 	}
-	first_batch(path, "gaussian_blur:3 rotate:30 clamp:0-5 random_erasing:1 resize_shorter:4 random_resized_crop:2", &a);
+	first_batch(path, "gaussian_blur:3 rotate:30 clamp:0-5 random_erasing:1 resize_shorter:4 random_resized_crop:2", 0, &a);
 	td_buf_free(&a);
 }
 
@@ -152,7 +132,7 @@ static void test_resize(void **state)
 	struct kind k = shaped;
 	for (int elem = TD_UINT16; elem <= TD_FLOAT64; elem += TD_FLOAT64 - TD_UINT16) {
 		k.elem = (enum td_elem)elem;
-		first_batch(write_tensors(elem == TD_UINT16 ? "ramp-16" : "ramp-64", k, 7), "resize:12x10", &a);
+		first_batch(write_tensors(elem == TD_UINT16 ? "ramp-16" : "ramp-64", k, 7), "resize:12x10", 0, &a);
 		const float *v = (const float *)(const void *)a.data;
 		for (unsigned y = 1; y < 11; y++)
 			for (unsigned x = 1; x < 9; x++)
@@ -189,18 +169,18 @@ static void test_shapes(void **state)
 	run_flow(&r);
 	assert_int_equal(r.rc, TUNDISH_E_USAGE);
 	assert_non_null(strstr(r.e.text, "records hold arrays of uint16, but nothing tells their shape"));
-	struct tundish_batch b = first_batch(path, "tensor:12x5x2 bands:1", &a);
+	struct tundish_batch b = first_batch(path, "tensor:12x5x2 bands:1", 0, &a);
 	assert_true(b.ndim == 4 && b.shape[1] == 12 && b.shape[3] == 1 && b.dtype == TUNDISH_UINT16);
-	b = first_batch(path, "tensor:10x12", &a);
+	b = first_batch(path, "tensor:10x12", 0, &a);
 	assert_true(b.ndim == 4 && b.shape[1] == 10 && b.shape[2] == 12 && b.shape[3] == 1);
-	b = first_batch(path, "tensor:2x3x4x5 clamp:0-2", &a);
+	b = first_batch(path, "tensor:2x3x4x5 clamp:0-2", 0, &a);
 	assert_true(b.ndim == 5 && b.shape[1] == 2 && b.shape[4] == 5 && b.dtype == TUNDISH_FLOAT32);
-	b = first_batch(bare, "tensor:240", &a);
+	b = first_batch(bare, "tensor:240", 0, &a);
 	assert_true(b.ndim == 2 && b.shape[1] == 240 && b.dtype == TUNDISH_UINT8);
 	snprintf(text, sizeof text, features, "\"6\",\"-1\",\"4\"");
 	write_text(json, text);
 	for (int i = 0; i < 2; i++) {
-		b = first_batch(i ? bare : path, NULL, &a);
+		b = first_batch(i ? bare : path, NULL, 0, &a);
 		assert_true(b.ndim == 4 && b.shape[1] == H && b.shape[2] == W && b.dtype == TUNDISH_UINT16);
 	}
 	snprintf(text, sizeof text, features, "\"7\",\"5\",\"4\"");
@@ -284,7 +264,7 @@ static void test_file(void **state)
 	const char *path = write_tensors("file", shaped, 7), *json = in_scratch("stats.json");
 	write_text(json, "{\"mean\": [0, 1, 2, 3], \"std\": [1, 2, 4, 8]}");
 	snprintf(ops, sizeof ops, "normalize:%s", json);
-	first_batch(path, ops, &a);
+	first_batch(path, ops, 0, &a);
 	for (unsigned i = 0; i < 7 * H * W * C; i++) {
 		double v = number(i / (H * W * C), i / (W * C) % H, i / C % W, i % C);
 		assert_true((double)((float *)(void *)a.data)[i] == (v - i % C) / (1 << i % C));
