@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import unittest
 
-from records import records  # noqa: F401, for those who import this
+from records import features, fields, messages, records, values  # noqa: F401, for those who import this
 
 PROGRAM = os.environ["TUNDISH"]
 SHARED = pathlib.Path(os.environ.get("TUNDISH_SHARED") or "../shared")
