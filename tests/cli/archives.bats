@@ -197,6 +197,9 @@ PY
 	cat g.tar >p &
 	run_split 0 convert p -o fifo/x --shards 4 --split train=.8,val=.2 --memory 64M
 	diff -r t1 fifo
+	# what is said of it is what a listing would say
+	run_split 0 convert g.tar -o listed/x --shards 4 --split train=.8,val=.2
+	cmp t1/features.json listed/features.json
 	# another seed, another order
 	run_split 0 convert g.tar.gz -o seed/x --shards 4 --memory 64M --seed 1
 	even seed train
