@@ -463,6 +463,13 @@ struct tundish_pack_options {
 	const char *sound;
 	uint32_t rate;		/* * samples a second; 0: as they are */
 	const char *window;	/* * "SECONDS[:HOP]"; NULL: whole files */
+	/* * "imu=imu.csv,time=t,columns=ax:ay:az": series of numbers beside the frames, several
+	 * behind semicolons; NULL: none */
+	const char *align;
+	/* * "jpg:FOLDER", "png:FOLDER": each picture or frame becomes a file there, instead of
+	 * records; output is not needed then. NULL: records */
+	const char *to_files;
+	const char *max_gap;	/* * seconds between two rows of them, else a notice; NULL: any */
 	/* Words {name} {split} {shard} {shards} {count};
 	 * NULL: "{name}-{split}.tfrecord-{shard}-of-{shards}". */
 	const char *name_template; /* of a tar: "{name}-{split}-{shard}.tar" */

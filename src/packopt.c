@@ -114,7 +114,7 @@ static int check(struct call *call)
 	const struct tundish_pack_options *o = call->settings;
 	if (call_needs_paths(call))
 		return EXIT_USAGE;
-	if (o->list)
+	if (o->list || o->to_files)
 		return 0;
 	if (!call->shared.output)
 		return report_error(&call->report, EXIT_USAGE, "%s: -o OUT/NAME is missing",
@@ -154,7 +154,7 @@ int packopt_run(struct call *call, packopt_fn *pack)
 	else if (call->shared.json)
 		print_json(result, o->dry_run);
 	else if (!call->shared.quiet || o->list)
-		fputs(result->summary, o->list || strcmp(o->output, "-") ? stdout : stderr);
+		fputs(result->summary, o->output && strcmp(o->output, "-") == 0 && !o->list ? stderr : stdout);
 	out_flush();
 	if (!o->dry_run && !o->list)
 		report_rate(&call->report, result->written, (double)(td_now_ns() - start) / 1e9);

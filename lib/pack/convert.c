@@ -17,7 +17,9 @@
 #include "record/sample.h"
 #include "source/intake.h"
 #include "source/list.h"
+#include "source/times.h"
 #include "stream.h"
+#include "tofiles.h"
 
 /* What an Example of a picture has besides the picture and the name, about. */
 #define EXAMPLE_EXTRA 128
@@ -238,6 +240,11 @@ static bool extra_features(struct convert *c)
 		ok = td_pack_feature(&c->p, spec->key,
 		    spec->kind == TUNDISH_INT64 ? TD_FEATURE_INT :
 		    spec->kind == TUNDISH_FLOAT ? TD_FEATURE_FLOAT : TD_FEATURE_TEXT, spec->length);
+		if (ok && spec->columns && c->list.n_clips) {
+			struct td_feature_spec *feature = &c->p.features[c->p.n_features - 1];
+			feature->json = td_meta_table(clip_length(c), spec->columns);
+			ok = feature->json != NULL;
+		}
 		if (ok && spec->doubles) {
 			const uint64_t n = (uint64_t)spec->length;
 			struct td_feature_spec *feature = &c->p.features[c->p.n_features - 1];
@@ -656,6 +663,57 @@ static int convert_listed(struct convert *c, struct tundish_error *e)
 	return rc ? rc : td_pack_run(&c->p, e);
 }
 
+/* The number that a frame's extras tell. */
+static int64_t frame_number(struct td_loaded *s)
+{
+	for (size_t i = 0; i < s->extras.n; i++) {
+		const struct td_field f = td_extra_field(&s->extras, i);
+		if (strcmp(f.key, "frame") == 0 && f.kind == TUNDISH_INT64 && f.n == 1)
+			return f.ints[0];
+	}
+	return 0;
+}
+
+/* td_picture_fn */
+static int make_file(void *ctx, uint32_t number, unsigned worker, struct td_buf *bytes, char **ret_name,
+    struct tundish_error *e)
+{
+	struct convert *c = ctx;
+	struct hand *h = &c->hands[worker];
+	struct td_loaded *s = &h->loaded;
+	const struct td_item *item = &c->list.items[number];
+	const char *name = td_item_name(&c->list, item);
+	struct td_prepared p;
+	int rc = td_item_load(s, &h->path, &c->list, item, &c->cut, e);
+	if (rc == 0 && s->array)
+		rc = td_err(e, TUNDISH_E_UNSUPPORTED, "an array is no picture");
+	if (rc == 0)
+		rc = s->encoded ? td_prepare_made(&c->prepare, &h->desk, s->data.data, s->data.len, &p, e) :
+				  td_prepare_picture(&c->prepare, &h->desk, s->data.data, s->data.len, &p, e);
+	if (rc < 0)
+		return rc;
+	const double *times = (const void *)s->times.data;
+	*ret_name = s->encoded && s->times.len ? td_frame_name(name, frame_number(s), times[0],
+	    p.info.kind == TD_IMAGE_PNG ? "png" : "jpg") : strdup(name);
+	return *ret_name && td_buf_add(bytes, p.image.data, p.image.len) ? 0 : td_err_memory(e);
+}
+
+/* Files have the form that their names tell. */
+static int convert_files(struct convert *c, struct tundish_error *e)
+{
+	bool png = strncmp(c->p.o->to_files, "png:", 4) == 0;
+	if (c->prepare.form == TD_FORM_KEPT)
+		c->prepare.form = png ? TD_FORM_PNG : TD_FORM_JPEG;
+	if (c->prepare.form != (png ? TD_FORM_PNG : TD_FORM_JPEG))
+		return td_err(e, TUNDISH_E_USAGE, "to: reencode is of another form");
+	if (c->list.n_streams)
+		return td_err(e, TUNDISH_E_USAGE, "to: streams become records only");
+	int rc = cut_list(c, e);
+	if (rc == 0)
+		rc = fill_items(c, e);
+	return rc ? rc : td_files_run(&c->p, c->list.n, c->p.to_folder, make_file, e);
+}
+
 int tundish_convert(const struct tundish_pack_options *options, struct tundish_pack_result **ret_result,
     struct tundish_error *ret_error)
 {
@@ -678,8 +736,10 @@ int tundish_convert(const struct tundish_pack_options *options, struct tundish_p
 	if (rc == 0)
 		rc = make_hands(&c, ret_error);
 	if (rc == 0)
-		rc = o.list ? look(&c, ret_error) :
-		    c.list.n_streams ? convert_stream(&c, ret_error) : convert_listed(&c, ret_error);
+		rc = o.list	     ? look(&c, ret_error) :
+		    o.to_files	     ? convert_files(&c, ret_error) :
+		    c.list.n_streams ? convert_stream(&c, ret_error) :
+				       convert_listed(&c, ret_error);
 	if (rc == 0) {
 		td_prepare_tell(&c.prepare);
 		rc = td_pack_result(ret_result, &c.p, ret_error);

@@ -62,6 +62,15 @@ char *td_meta_tensor(const char *dtype, unsigned n_axes, const uint64_t *shape)
 	return dumped;
 }
 
+char *td_meta_table(int64_t rows, int64_t columns)
+{
+	json_t *o = json_pack("{s:s, s:{s:{s:[o,o]}, s:s, s:s}}", "pythonClassName", PY "tensor_feature.Tensor",
+	    "tensor", "shape", "dimensions", decimal(rows), decimal(columns), "dtype", "float32", "encoding", "none");
+	char *dumped = o ? json_dumps(o, JSON_COMPACT) : NULL;
+	json_decref(o);
+	return dumped;
+}
+
 static json_t *one_feature(const struct td_pack *p, enum td_feature_type type, int64_t length)
 {
 	int64_t labels = count_labels(p);
@@ -205,6 +214,28 @@ static void set_option(json_t *o, const char *key, const char *value)
 		json_object_set_new(o, key, text(value));
 }
 
+/* Without the folders of files. */
+static void set_align(json_t *o, const char *align)
+{
+	if (!align)
+		return;
+	struct td_buf out = { 0 };
+	bool ok = true;
+	for (const char *s = align; ok && *s;) {
+		size_t n = strcspn(s, ";,"), skip = 0;
+		for (size_t i = 0; i < n; i++)
+			if (s[i] == '/' && memchr(s, '=', i))
+				skip = i + 1;
+		size_t key = skip ? (size_t)((const char *)memchr(s, '=', n) - s) + 1 : 0;
+		ok = td_buf_add(&out, s, key) && td_buf_printf(&out, "%.*s%.*s", (int)(n - skip), s + skip, s[n] ? 1 : 0,
+		    s + n);
+		s += n + (s[n] != 0);
+	}
+	if (ok)
+		set_option(o, "align", (const char *)out.data);
+	td_buf_free(&out);
+}
+
 /* A file's path would differ between machines: its base name is enough. */
 static void set_labels(json_t *o, const char *labels)
 {
@@ -266,6 +297,8 @@ static json_t *options_json(const struct td_pack *p)
 	if (d->rate)
 		json_object_set_new(o, "rate", count(d->rate));
 	set_option(o, "window", d->window);
+	set_align(o, d->align);
+	set_option(o, "max_gap", d->max_gap);
 	if (d->sequence)
 		json_object_set_new(o, "sequence", json_true());
 	if (d->follow_external)

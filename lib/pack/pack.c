@@ -11,6 +11,7 @@
 #include "items.h"
 #include "base/thread.h"
 #include "record/compress.h"
+#include "tofiles.h"
 
 /* "12" or "1%" of the items there are. */
 static int parse_max_bad(struct td_pack *p, uint64_t found, struct tundish_error *e)
@@ -40,7 +41,11 @@ int td_pack_check(struct td_pack *p, struct tundish_error *e)
 	const struct tundish_pack_options *o = p->o;
 	p->bad.listener = &o->listener;
 	p->bad.on_error = o->on_error;
-	int rc = td_output_parse(&p->out, o->output, e);
+	int rc = o->to_files ? td_files_check(o->to_files, o->overwrite, &p->to_folder, e) :
+			       td_output_parse(&p->out, o->output, e);
+	if (rc == 0 && o->to_files && (o->output || o->append || o->split || o->shards || o->compression || o->clip || o->sound))
+		rc = td_err(e, TUNDISH_E_USAGE, "to: files are no records: no output, split, shards, compression, clips "
+		    "and sound");
 	if (rc == 0)
 		rc = td_plan_check(o->shards, o->split, e);
 	if (rc == 0)
@@ -57,7 +62,7 @@ int td_pack_check(struct td_pack *p, struct tundish_error *e)
 		rc = td_compress_check(o->compression == TUNDISH_AUTO ? TUNDISH_GZIP : o->compression, o->level, e);
 	if (rc == 0 && o->append && o->overwrite)
 		rc = td_err(e, TUNDISH_E_USAGE, "append: the set that is there stays: no --overwrite");
-	if (rc == 0 && (!o->dry_run || o->append))
+	if (rc == 0 && !o->to_files && (!o->dry_run || o->append))
 		rc = o->append ? td_append_open(&p->append, &p->out, e) : td_set_check(&p->out, o->overwrite, e);
 	return rc;
 }

@@ -34,6 +34,7 @@ struct td_pack {
 	int compression;     /* of the output; TUNDISH_AUTO until records were tried */
 	struct td_output out;
 	struct td_append *append; /* the set that is added to; NULL: a new one */
+	const char *to_folder; /* files go there; NULL: records are written */
 	struct td_plan plan;
 	struct td_bad bad;
 	struct td_classes classes;
@@ -93,6 +94,8 @@ int td_meta_write(struct td_pack *p, struct tundish_error *e);
 /* The entry of an array in features.json: raw little-endian bytes; NULL for a shape that
  * differs. To be freed. */
 char *td_meta_tensor(const char *dtype, unsigned n_axes, const uint64_t *shape);
+/* The same of float32 numbers in a list, rows of columns; rows -1: any number. */
+char *td_meta_table(int64_t rows, int64_t columns);
 /* All that the bytes of the set depend on, as one line of JSON; to be freed. */
 char *td_meta_identity(const struct td_pack *p);
 /* The notes from `first` on as JSON, to be freed; and the other way: counts and tells

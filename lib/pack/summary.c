@@ -132,6 +132,8 @@ static bool summarize(struct td_buf *out, const struct td_pack *p)
 		ok = td_buf_printf(out, "; shuffled in a window of %" PRIu64 " bytes", p->window);
 	if (p->o->list)
 		return ok && td_buf_printf(out, "\n\n") && td_pack_items_table(out, p->items, p->n_items);
+	if (p->to_folder)
+		return ok && td_buf_printf(out, ", to %s\n", TD_ESC(p->to_folder));
 	return ok && td_buf_printf(out, "\n\n") && splits_table(out, p) && classes_table(out, p);
 }
 
@@ -188,7 +190,7 @@ int td_pack_result(struct tundish_pack_result **ret, struct td_pack *p, struct t
 		return td_err_memory(e);
 	struct tundish_pack_result *r = &result->r;
 	r->found = p->found;
-	r->written = p->o->dry_run ? p->plan.n : p->written;
+	r->written = p->o->dry_run && !p->to_folder ? p->plan.n : p->written;
 	if (p->o->list) {
 		r->written = 0;
 		r->items = p->items;

@@ -215,6 +215,8 @@ int td_cut_parse(struct td_cut *ret, const struct tundish_pack_options *o, struc
 		rc = parse_words(&cut, o, e);
 	if (rc == 0)
 		rc = td_av_parse(&cut.av, o, e);
+	if (rc == 0)
+		rc = td_aligns_parse(&cut.align, o, e);
 	if (rc < 0)
 		td_cut_free(&cut);
 	else
@@ -225,6 +227,7 @@ int td_cut_parse(struct td_cut *ret, const struct tundish_pack_options *o, struc
 void td_cut_free(struct td_cut *cut)
 {
 	free(cut->bands);
+	td_aligns_free(cut->align);
 	free(cut->label_raster);
 	td_cells_free(&cut->columns);
 	if (cut->keep) {

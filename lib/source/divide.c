@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "archive.h"
+#include "base/crc32c.h"
 #include "base/err.h"
 #include "base/held.h"
 #include "base/map.h"
@@ -181,6 +182,7 @@ static int add_file(struct divide *d, struct td_item item, struct td_parts *part
 		rc = td_err_memory(d->e);
 	if (rc == 0 && parts->data_path && !td_map_at(&d->data_files, parts->data_path, strlen(parts->data_path)))
 		rc = td_err_memory(d->e);
+	d->l->files = td_crc32c(d->l->files, &parts->sum, sizeof parts->sum);
 	d->l->n_clips += parts->clips ? parts->n : 0;
 	d->l->n_sounds += parts->sound ? parts->n : 0;
 	d->l->sequences |= parts->sequence && parts->n > 1;
@@ -253,6 +255,7 @@ static int work(void *ctx, void *job, unsigned worker, struct tundish_error *e)
 {
 	const struct divide *d = ctx;
 	struct job *j = job;
+	const struct td_cut *cut = d->o->cut;
 	struct td_file file;
 	(void)worker;
 	if (!j->divides)
@@ -268,6 +271,14 @@ static int work(void *ctx, void *job, unsigned worker, struct tundish_error *e)
 	if (j->rc == 0)
 		j->rc = td_format_parts(&j->parts, item->format, &file, d->o->cut, &listener, &j->why);
 	td_spill_free(&j->spill);
+	if (j->rc == 0 && j->parts.timed && cut->align) {
+		int64_t frames = !j->parts.clips ? 1 : cut->edge == TD_EDGE_KEEP ? -1 : (int64_t)cut->av.clip;
+		if (!td_item_path(&j->path, d->l, item))
+			return td_err_memory(e);
+		j->rc = td_aligns_check(cut->align, &j->parts, (const char *)j->path.data, frames, &listener, &j->why);
+		if (j->rc < 0)
+			td_parts_free(&j->parts);
+	}
 	if (j->rc == TUNDISH_E_MEMORY || j->rc == TUNDISH_E_MODULE || j->rc == TUNDISH_E_STOPPED)
 		return td_err(e, j->rc, "%s", j->why.text);
 	return 0;

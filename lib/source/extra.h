@@ -37,6 +37,7 @@ struct td_specs {
 		int kind;
 		int64_t length; /* values a record, or -1 where it differs */
 		bool doubles;	/* that many of them, in one value of raw bytes */
+		uint32_t columns; /* of a table with a row a frame; 0: none */
 	} *list;
 	size_t n, cap;
 	bool met; /* by td_specs_meet(): an empty list means that nothing is common */

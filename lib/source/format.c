@@ -95,6 +95,6 @@ int td_format_load(struct td_loaded *out, unsigned format, const struct td_file 
 	const struct td_format *f = resolve(format, e);
 	td_extras_reset(&out->extras);
 	out->encoded = false;
-	out->ends.len = 0;
+	out->ends.len = out->times.len = 0;
 	return f ? f->load(out, file, part, cut, e) : TUNDISH_E_MODULE;
 }

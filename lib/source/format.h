@@ -3,6 +3,7 @@
 #pragma once
 #include <jansson.h>
 
+#include "align.h"
 #include "av.h"
 #include "base/buf.h"
 #include "base/elem.h"
@@ -39,6 +40,7 @@ struct td_cut {
 	struct td_cells columns; /* members of what the header says that become features */
 	uint32_t block_h, block_w; /* groups of tiles; tiles across their borders are none */
 	struct td_av_cut av;
+	struct td_aligns *align; /* NULL: none */
 	uint64_t max_bytes, max_pixels;
 	bool follow_external; /* other files that a file names, below its folder */
 	uint64_t memory;      /* for what formats keep; 0: little */
@@ -75,6 +77,9 @@ struct td_parts {
 	bool pictures;	/* encoded ones; then no shape is known */
 	bool clips;	/* several pictures each: frames of a video */
 	bool sound;	/* samples */
+	bool timed;	/* td_loaded.times is filled; in seconds, of the first and last item: */
+	double first_time, last_time;
+	uint32_t sum;	/* of other files that were read for it */
 	bool sequence;	/* they follow one another in time: frames, clips, windows */
 	/* Which of the numbers 0 to n - 1 there really are, ascending; NULL: all of them. To
 	 * be freed. n_left_out more were left out by what the user asked for. */
@@ -117,6 +122,8 @@ struct td_loaded {
 	int (*encode)(void *ctx, struct td_buf *out, const struct td_pixels *pixels, struct tundish_error *e);
 	void *encode_ctx;
 	bool encoded; /* data was made so */
+	struct td_buf times; /* double each: of its frames, in seconds; empty: there are none */
+	struct td_series *series; /* kept by td_aligns_load() */
 	struct td_buf ends; /* size_t each: where the pictures of a clip end in data; empty: none */
 	/* the file that was read last is kept open by its format */
 	void *opened;

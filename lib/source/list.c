@@ -18,6 +18,8 @@
 #include "base/map.h"
 #include "base/path.h"
 #include "base/pool.h"
+#include "picture.h"
+#include "times.h"
 
 bool td_item_path(struct td_buf *out, const struct td_listing *l, const struct td_item *item)
 {
@@ -42,11 +44,13 @@ int td_item_load(struct td_loaded *out, struct td_buf *path, const struct td_lis
     const struct td_item *item, const struct td_cut *cut, struct tundish_error *e)
 {
 	struct td_file file;
-	if (item->member)
-		return td_member_load(out, l, item, cut, e);
 	if (!td_item_file(&file, path, l, item))
 		return td_err_memory(e);
-	return td_format_load(out, item->format, &file, item->part, cut, e);
+	int rc = item->member ? td_member_load(out, l, item, cut, e) :
+				td_format_load(out, item->format, &file, item->part, cut, e);
+	if (rc == 0 && td_formats[item->format] == &td_format_picture && !td_frame_extras(out, td_item_name(l, item)))
+		rc = td_err_memory(e);
+	return rc == 0 && cut->align ? td_aligns_load(cut->align, out, file.path, e) : rc;
 }
 
 int td_item_look(struct td_loaded *out, struct td_buf *path, const struct td_listing *l,
@@ -566,6 +570,8 @@ int td_list(struct td_listing *ret, const struct td_list_options *options, struc
 		rc = divide_and_assign(&w, &csv, e);
 	if (rc == 0)
 		meet_groups(&l);
+	if (rc == 0)
+		rc = td_frames_settle(&l, options->cut ? options->cut->align : NULL, e);
 	if (rc == 0 && l.n == 0 && l.n_streams == 0)
 		rc = bad->count ? td_err(e, TUNDISH_E_EMPTY, "no good item (%" PRIu64 " bad)", bad->count) :
 		    nothing(&w, e);

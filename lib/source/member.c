@@ -161,7 +161,7 @@ int td_member_load(struct td_loaded *out, const struct td_listing *l, const stru
 	if (td_formats[item->format] == &td_format_picture) {
 		td_extras_reset(&out->extras);
 		out->array = out->encoded = false;
-		out->ends.len = 0;
+		out->ends.len = out->times.len = 0;
 		rc = td_member_read(&out->data, fd, m, cut->max_bytes, e);
 		if (rc == 0 && out->data.len == 0)
 			rc = td_err(e, TUNDISH_E_CORRUPT, "empty file");

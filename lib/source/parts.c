@@ -35,6 +35,14 @@ void td_spill_free(struct td_spill *s)
 	*s = (struct td_spill){ 0 };
 }
 
+void td_series_free(struct td_series *s)
+{
+	free(s->path);
+	free(s->times);
+	free(s->values);
+	*s = (struct td_series){ 0 };
+}
+
 void td_loaded_free(struct td_loaded *s)
 {
 	td_loaded_close(s);
@@ -42,6 +50,10 @@ void td_loaded_free(struct td_loaded *s)
 	td_buf_free(&s->data);
 	td_buf_free(&s->scratch);
 	td_buf_free(&s->ends);
+	td_buf_free(&s->times);
+	for (int i = 0; s->series && i < TD_ALIGNS_MOST; i++)
+		td_series_free(&s->series[i]);
+	free(s->series);
 	td_extras_free(&s->extras);
 	*s = (struct td_loaded){ 0 };
 }

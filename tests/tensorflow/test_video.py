@@ -36,6 +36,14 @@ class Video(unittest.TestCase):
             self.assertEqual([one["frames"].shape for one in found], [(n, 64, 96, 3) for n in lengths])
             self.assertEqual([len(one["time"]) for one in found], lengths)
 
+    def test_series(self):
+        for more, shape in (([], (3,)), (["--clip", 8], (8, 3))):
+            out = folder(f"series{len(shape)}")
+            tundish("convert", CLIP, "-o", out / "clip", *more, "--align",
+                    f"imu={ROOT}/data/video/clip.csv,time=t,columns=ax:ay:az")
+            found = list(tfds.builder_from_directory(str(out)).as_dataset(split="train"))
+            self.assertEqual({one["imu"].shape for one in found}, {shape})
+
     def test_sound(self):
         out = folder("sound")
         tundish("convert", ROOT / "data/video/tones.wav", "-o", out / "tones", "--sound", "all", "--window", ".1")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Frames of videos: numbers and times as ffprobe has them, pixels as ffmpeg has them."""
 import json
+import pathlib
 import shutil
 import subprocess
 import unittest
@@ -10,6 +11,7 @@ import numpy as np
 from common import (FIXTURES, PROGRAM, SHARED, convert, digest, features, ffmpeg, fields, messages, needs_ffmpeg,
                     needs_shared, new_folder, probe_frames, records, run, values)
 
+DATA = pathlib.Path(__file__).resolve().parents[2] / "data/video"
 KEEP = ["--order", "keep", "--labels", "none"]
 GOOD = ["tc_av1_video.mkv", "tc_bt709_full_range.mp4", "tc_h264_10bits.mp4", "tc_h265_10bits.mp4",
         "tc_h265_video.mp4", "tc_nasa_13013.mp4", "made/cfr25_50f.mp4", "made/gap.mp4", "made/mjpeg.avi",
@@ -258,6 +260,21 @@ class Inspect(unittest.TestCase):
         stream = self.inspect("--decode", path)["streams"][0]
         self.assertEqual((stream["frames_claimed"], stream["frames_decoded"]), (99, 20))
         self.assertNotIn("frames_decoded", self.inspect(path)["streams"][0])
+
+
+class Listing(unittest.TestCase):
+    """convert --list, without a frame being decoded again."""
+
+    def listed(self, *arguments):
+        done = subprocess.run([PROGRAM, "convert", "--list", "--json", *map(str, arguments)], capture_output=True,
+                              check=True)
+        return [(one["kind"], one["dtype"], one["shape"]) for one in json.loads(done.stdout)["items"]]
+
+    def test_list(self):
+        self.assertEqual(self.listed(DATA / "clip.mp4"), 24 * [("frame", "uint8", [64, 96, 3])])
+        self.assertEqual(self.listed(DATA / "clip.mp4", "--clip", 10, "--edge", "keep"),
+                         [("clip", "uint8", [n, 64, 96, 3]) for n in (10, 10, 4)])
+        self.assertEqual(self.listed(DATA / "tones.wav", "--window", ".2"), 2 * [("sound", "float32", [1600, 2])])
 
 
 class Options(unittest.TestCase):

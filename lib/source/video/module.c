@@ -24,6 +24,11 @@ static struct av_want want_of(const struct td_file *file, const struct td_cut *c
 		.listener = l };
 }
 
+static double seconds_of(const struct av_frame_list *list, uint32_t number)
+{
+	return (double)list->notes[number].pts * (double)list->time_base.num / (double)list->time_base.den;
+}
+
 /* How many values of a kind each item has: one a frame. */
 static bool add_specs(struct td_specs *s, const struct td_cut *cut)
 {
@@ -71,6 +76,9 @@ static int fill_parts(struct td_parts *ret, const struct av_frame_list *list, co
 	uint64_t pixels = (uint64_t)list->width * list->height;
 	struct td_parts p = { .n = (uint32_t)count_items(list, cut), .clips = cut->av.clip > 0, .pictures = true, .sequence = true,
 		.grouped = true };
+	p.timed = true;
+	p.first_time = seconds_of(list, list->picks[0]);
+	p.last_time = seconds_of(list, list->picks[list->n_picks - 1]);
 	/* a JPEG of quality 95, about */
 	p.bytes = (pixels * 3 / 8 + 256) * TD_MAX(cut->av.clip, 1u);
 	p.work_bytes = pixels * 3 / 2 * DECODER_FRAMES + pixels * 6;
@@ -223,7 +231,10 @@ static int encode_frames(struct td_loaded *out, struct opened *o, const struct a
 		uint32_t number = list->picks[pick];
 		numbers[i] = number;
 		pts[i] = list->notes[number].pts;
-		times[i] = (float)((double)pts[i] * (double)list->time_base.num / (double)list->time_base.den);
+		double seconds = seconds_of(list, number);
+		times[i] = (float)seconds;
+		if (!td_buf_add(&out->times, &seconds, sizeof seconds))
+			return td_err_memory(e);
 		rc = pick == shown ? repeat_frame(out, e) : encode_frame(out, o, list, number, e);
 		shown = pick;
 		if (rc == 0 && cut->av.clip && !td_buf_add(&out->ends, &out->data.len, sizeof out->data.len))
@@ -248,10 +259,33 @@ static int load(struct td_loaded *out, const struct td_file *file, uint32_t part
 	return rc < 0 ? rc : encode_frames(out, o, &list, cut, part, e);
 }
 
+static int look(struct td_loaded *out, const struct td_file *file, uint32_t part, const struct td_cut *cut,
+    struct tundish_error *e)
+{
+	struct av_frame_list list;
+	uint64_t first, n;
+	if (cut->av.sound)
+		return av_sound_look(out, file, part, cut, e);
+	if (!av_frames_unpack(&list, file->index) || part >= count_items(&list, cut))
+		return td_err(e, TUNDISH_E_INVALID, "the file was not listed");
+	picks_of(&first, &n, &list, cut, part);
+	out->array = true;
+	out->kind = cut->av.clip ? "clip" : "frame";
+	out->dtype = TD_UINT8;
+	out->n_axes = 0;
+	if (cut->av.clip)
+		out->shape[out->n_axes++] = n;
+	out->shape[out->n_axes++] = list.height;
+	out->shape[out->n_axes++] = list.width;
+	out->shape[out->n_axes++] = 3;
+	return 0;
+}
+
 static const struct td_format format = {
 	.name = "video",
 	.parts = parts,
 	.load = load,
+	.look = look,
 	.describe = av_describe,
 };
 

@@ -218,6 +218,8 @@ static int fill_parts(struct td_parts *ret, const struct av_sound *sound, const 
 	p.shape[p.n_axes++] = cut->edge == TD_EDGE_KEEP ? TD_MIN(w->length, l->samples) : w->length;
 	if (!cut->av.mono)
 		p.shape[p.n_axes++] = l->channels;
+	p.timed = windows;
+	p.last_time = (double)((w->n - 1) * w->hop) / l->rate;
 	p.bytes = w->length * av_sound_bytes(sound);
 	p.work_bytes = p.bytes + (1 << 20);
 	if (sound->s->lost &&
@@ -317,8 +319,15 @@ static int read_window(struct td_loaded *out, struct av_sound *sound, uint64_t f
 	return 0;
 }
 
-int av_sound_load(struct td_loaded *out, const struct td_file *file, uint32_t part, const struct td_cut *cut,
-    struct tundish_error *e)
+/* The place of a window: its first sample, those that are there, and all that it has. */
+struct place {
+	struct list l;
+	uint64_t first, n, all;
+};
+
+/* And what its array is. */
+static int find_place(struct place *ret, struct td_loaded *out, const struct td_file *file, uint32_t part,
+    const struct td_cut *cut, struct tundish_error *e)
 {
 	struct list l;
 	if (!file->index || file->index->len != sizeof l)
@@ -326,23 +335,43 @@ int av_sound_load(struct td_loaded *out, const struct td_file *file, uint32_t pa
 	memcpy(&l, file->index->data, sizeof l);
 	const struct windows w = windows_of(&l, cut);
 	uint64_t first = part * w.hop, n = TD_MIN(w.length, l.samples - first);
-	uint64_t all = cut->edge == TD_EDGE_KEEP ? n : w.length;
-	int rc = need_open(out, file, cut, first, e);
-	if (rc == 0)
-		rc = read_window(out, ((struct opened *)out->opened)->sound, first, n, all, e);
-	if (rc < 0)
-		return rc;
+	*ret = (struct place){ l, first, n, cut->edge == TD_EDGE_KEEP ? n : w.length };
 	out->array = true;
 	out->dtype = cut->av.int16 ? TD_INT16 : TD_FLOAT32;
 	out->n_axes = 0;
-	out->shape[out->n_axes++] = all;
+	out->shape[out->n_axes++] = ret->all;
 	if (!cut->av.mono)
 		out->shape[out->n_axes++] = l.channels;
+	return 0;
+}
+
+int av_sound_look(struct td_loaded *out, const struct td_file *file, uint32_t part, const struct td_cut *cut,
+    struct tundish_error *e)
+{
+	struct place p;
+	out->kind = "sound";
+	return find_place(&p, out, file, part, cut, e);
+}
+
+int av_sound_load(struct td_loaded *out, const struct td_file *file, uint32_t part, const struct td_cut *cut,
+    struct tundish_error *e)
+{
+	struct place p = { .n = 0 };
+	int rc = find_place(&p, out, file, part, cut, e);
+	if (rc == 0)
+		rc = need_open(out, file, cut, p.first, e);
+	if (rc == 0)
+		rc = read_window(out, ((struct opened *)out->opened)->sound, p.first, p.n, p.all, e);
+	if (rc < 0)
+		return rc;
 	struct td_extras *x = &out->extras;
-	float time = (float)((double)first / l.rate);
-	bool ok = td_extra_ints(x, "rate", &(int64_t){ l.rate }, 1) &&
-	    td_extra_ints(x, "channels", &(int64_t){ l.channels }, 1) &&
-	    (cut->av.window <= 0 || (td_extra_ints(x, "sample", &(int64_t){ (int64_t)first }, 1) &&
+	double seconds = (double)p.first / p.l.rate;
+	float time = (float)seconds;
+	if (cut->av.window > 0 && !td_buf_add(&out->times, &seconds, sizeof seconds))
+		return td_err_memory(e);
+	bool ok = td_extra_ints(x, "rate", &(int64_t){ p.l.rate }, 1) &&
+	    td_extra_ints(x, "channels", &(int64_t){ p.l.channels }, 1) &&
+	    (cut->av.window <= 0 || (td_extra_ints(x, "sample", &(int64_t){ (int64_t)p.first }, 1) &&
 	    td_extra_floats(x, "time", &time, 1)));
 	return ok ? 0 : td_err_memory(e);
 }

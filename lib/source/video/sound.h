@@ -36,5 +36,7 @@ static inline size_t av_sound_bytes(const struct av_sound *sound)
 /* For td_format. */
 int av_sound_parts(struct td_parts *ret, const struct td_file *file, const struct td_cut *cut,
     const struct tundish_listener *l, struct tundish_error *e);
+int av_sound_look(struct td_loaded *out, const struct td_file *file, uint32_t part, const struct td_cut *cut,
+    struct tundish_error *e);
 int av_sound_load(struct td_loaded *out, const struct td_file *file, uint32_t part, const struct td_cut *cut,
     struct tundish_error *e);

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Pictures as files of their own instead of records. */
+#include "tofiles.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/err.h"
+#include "base/outfile.h"
+#include "base/path.h"
+#include "base/pool.h"
+
+int td_files_check(const char *spec, bool overwrite, const char **ret_folder, struct tundish_error *e)
+{
+	struct td_names names;
+	if ((strncmp(spec, "jpg:", 4) != 0 && strncmp(spec, "png:", 4) != 0) || !spec[4])
+		return td_err(e, TUNDISH_E_USAGE, "to: \"%s\" is neither jpg:FOLDER nor png:FOLDER", TD_ESC(spec));
+	*ret_folder = spec + 4;
+	if (td_list_folder(&names, *ret_folder, NULL) < 0)
+		return 0; /* to be made */
+	size_t n = names.n;
+	td_names_free(&names);
+	return n == 0 || overwrite ? 0 : td_err(e, TUNDISH_E_EXISTS, "%s is not empty (--overwrite adds to it)",
+	    TD_ESC(*ret_folder));
+}
+
+struct run {
+	struct td_pack *p;
+	const char *folder;
+	td_picture_fn *picture;
+	size_t next, n;
+};
+
+struct job {
+	uint32_t item;
+	int code; /* of the item; 0: it is written */
+	struct td_buf data;
+	struct tundish_error why;
+};
+
+static int take(void *ctx, void *job, uint64_t *ret_bytes, struct tundish_error *e)
+{
+	struct run *run = ctx;
+	struct job *j = job;
+	if (td_stopped(&run->p->o->listener))
+		return td_err(e, TUNDISH_E_STOPPED, "stopped");
+	if (run->next == run->n)
+		return 0;
+	j->item = (uint32_t)run->next++;
+	*ret_bytes = 2 * run->p->item_bytes[j->item];
+	return 1;
+}
+
+/* Like mkdir -p for what stands before the last slash. */
+static int make_folders(char *path, struct tundish_error *e)
+{
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = 0;
+		int rc = mkdir(path, 0777) == 0 || errno == EEXIST ? 0 : td_err_errno(e, errno, "%s", TD_ESC(path));
+		*slash = '/';
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* Bad items are told when they are put; what cannot be written ends the run. */
+static int work(void *ctx, void *job, unsigned worker, struct tundish_error *e)
+{
+	const struct run *run = ctx;
+	struct job *j = job;
+	char *name = NULL;
+	j->data.len = 0;
+	j->code = run->picture(run->p->ctx, j->item, worker, &j->data, &name, &j->why);
+	if (j->code == TUNDISH_E_MEMORY)
+		return td_err_memory(e);
+	if (j->code < 0)
+		return 0;
+	char *path = td_path_join(run->folder, name);
+	int rc = path ? make_folders(path, e) : td_err_memory(e);
+	if (rc == 0)
+		rc = td_write_file(path, j->data.data, j->data.len, e);
+	free(path);
+	free(name);
+	return rc;
+}
+
+static int put(void *ctx, void *job, struct tundish_error *e)
+{
+	struct run *run = ctx;
+	struct td_pack *p = run->p;
+	const struct job *j = job;
+	const struct tundish_listener *l = &p->o->listener;
+	struct td_place at;
+	const char *name;
+	int rc = 0;
+	if (j->code < 0) {
+		rc = p->place(p->ctx, j->item, &at, &name, e);
+		return rc < 0 ? rc : td_bad_item(&p->bad, j->code, at, name, j->why.text, e);
+	}
+	p->written++;
+	p->payload_bytes += j->data.len;
+	p->file_bytes += j->data.len;
+	const struct tundish_progress progress = { j->item + 1u, run->n, p->file_bytes, 0 };
+	if (l->progress)
+		l->progress(l->data, &progress);
+	return 0;
+}
+
+static void free_job(void *job)
+{
+	td_buf_free(&((struct job *)job)->data);
+}
+
+int td_files_run(struct td_pack *p, size_t n, const char *folder, td_picture_fn *picture, struct tundish_error *e)
+{
+	struct run run = { .p = p, .folder = folder, .picture = picture, .n = n };
+	const struct td_ordered loop = {
+		.job_bytes = sizeof(struct job),
+		.threads = p->threads,
+		.max_bytes = td_memory(p->o->memory) / 2,
+		.take = take,
+		.work = work,
+		.put = put,
+		.free_job = free_job,
+	};
+	int rc = p->o->dry_run ? 0 : td_ordered_run(&loop, &run, NULL, e);
+	if (rc == 0 && !p->o->dry_run && p->written == 0)
+		rc = td_err(e, TUNDISH_E_EMPTY, "no good item (%" PRIu64 " bad)", p->bad.count);
+	return rc;
+}
