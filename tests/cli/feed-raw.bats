@@ -90,3 +90,16 @@ PY
 	usage_in feed in --tile 4y4
 	run_split 1 feed r --labels folder --to null # no good item
 }
+
+@test "HDF5 files and videos, by their modules" {
+	needs_shared
+	local hdf5=$SHARED/fixtures/formats/hdf5/made/userblock512.h5 video=$SHARED/fixtures/formats/video/tc_nasa_13013.mp4
+	run tundish inspect "$hdf5"
+	[[ $output != *tundish-hdf5* ]] || skip "no module for HDF5"
+	both decode "$hdf5"
+	run tundish inspect "$video"
+	[[ $output != *tundish-video* ]] || skip "no module for videos"
+	tundish convert -q "$video" -o frames/f --frames every:40 --reencode png --order keep --shards 1 2>/dev/null
+	same "$(tundish feed "$video" --frames every:40 --ops 'resize:24 hflip' --batch 3 --to hash -q)" \
+		"$(tundish feed frames --ops 'resize:24 hflip' --batch 3 --to hash -q)"
+}
