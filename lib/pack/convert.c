@@ -154,6 +154,7 @@ static int fill_items(struct convert *c, struct tundish_error *e)
 {
 	const struct td_listing *l = &c->list;
 	struct td_pack *p = &c->p;
+	uint64_t growth = td_prepare_growth(&c->prepare);
 	p->classes = c->list.classes;
 	c->list.classes = (struct td_classes){ 0 };
 	p->item_bytes = malloc((l->n + 1) * sizeof *p->item_bytes);
@@ -164,7 +165,7 @@ static int fill_items(struct convert *c, struct tundish_error *e)
 	for (size_t i = 0; i < l->n; i++) {
 		p->inputs = td_crc32c(p->inputs, &l->items[i].class, sizeof l->items[i].class);
 		p->inputs = td_crc32c(p->inputs, &l->items[i].group, sizeof l->items[i].group);
-		p->item_bytes[i] = l->items[i].bytes + EXAMPLE_EXTRA + strlen(td_item_name(l, &l->items[i]));
+		p->item_bytes[i] = l->items[i].bytes * growth + EXAMPLE_EXTRA + strlen(td_item_name(l, &l->items[i]));
 		if (p->item_class)
 			p->item_class[i] = l->items[i].class;
 	}

@@ -118,6 +118,11 @@ int td_prepare_init(struct td_prepare *p, const struct tundish_pack_options *o,
 	return rc;
 }
 
+unsigned td_prepare_growth(const struct td_prepare *p)
+{
+	return p->form != TD_FORM_RAW ? 1 : p->sixteen ? 12 : 6;
+}
+
 void td_prepare_tell(const struct td_prepare *p)
 {
 	static const char *const said[TD_CHANGES] = { "made smaller", "turned upright",
@@ -398,11 +403,24 @@ static int change_by_gate(struct td_prepare *p, struct td_prep_desk *desk,
 	td_gate_enter(&p->gate, need);
 	int rc = change(p, desk, picture, e);
 	/* what only a large picture needed; the result stays until the next one */
+	struct td_buf *const bufs[] = { &desk->made, &desk->wide, &desk->turned };
+	for (size_t i = 0; i < TD_COUNT(bufs); i++)
+		if (bufs[i]->data != picture->image.data)
+			td_buf_free(bufs[i]);
 	td_decoder_free(desk->decoder);
 	desk->decoder = NULL;
 	td_scratch_free(&desk->scratch);
 	td_gate_leave(&p->gate, need);
 	return rc;
+}
+
+/* What the picture before left, where that was large. */
+static void slim(struct td_prep_desk *desk)
+{
+	struct td_buf *const bufs[] = { &desk->made, &desk->wide, &desk->turned, &desk->encoded };
+	for (size_t i = 0; i < TD_COUNT(bufs); i++)
+		if (bufs[i]->cap > SMALL_PICTURE)
+			td_buf_free(bufs[i]);
 }
 
 int td_prepare_picture(struct td_prepare *p, struct td_prep_desk *desk, const void *data,
@@ -415,6 +433,7 @@ int td_prepare_picture(struct td_prepare *p, struct td_prep_desk *desk, const vo
 		return td_err(e, TUNDISH_E_CORRUPT, "no known format%s%s%s", what ? " (" : "",
 		    what ? what : "", what ? ")" : "");
 	}
+	slim(desk);
 	int rc = 0;
 	bool works = p->form || may_encode(p) || p->index == TD_INDEX_MAKE;
 	if (works || o->check == TUNDISH_CHECK_DECODE)

@@ -51,6 +51,8 @@ struct td_prepare {
 /* USAGE names the option. */
 int td_prepare_init(struct td_prepare *p, const struct tundish_pack_options *o,
     struct tundish_error *e);
+/* By how much pictures grow, about: raw pixels of a photograph take six times its JPEG. */
+unsigned td_prepare_growth(const struct td_prepare *p);
 /* Says in one notice what was done to how many pictures. */
 void td_prepare_tell(const struct td_prepare *p);
 void td_prepare_fini(struct td_prepare *p);
