@@ -645,8 +645,14 @@ static int look(struct convert *c, struct tundish_error *e)
 {
 	if (c->list.n_streams)
 		return td_err(e, TUNDISH_E_USAGE, "a stream cannot be listed: it is read once");
-	int rc = cut_list(c, e);
-	return rc ? rc : td_pack_items(&c->p, &c->list, &c->cut, e);
+	struct td_item_hand *hands = malloc(c->n_hands * sizeof *hands);
+	int rc = hands ? cut_list(c, e) : td_err_memory(e);
+	for (unsigned i = 0; hands && i < c->n_hands; i++)
+		hands[i] = (struct td_item_hand){ &c->hands[i].loaded, &c->hands[i].path };
+	if (rc == 0)
+		rc = td_pack_items(&c->p, &c->list, &c->cut, hands, e);
+	free(hands);
+	return rc;
 }
 
 static int convert_listed(struct convert *c, struct tundish_error *e)

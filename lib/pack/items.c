@@ -18,8 +18,7 @@ struct looker {
 	struct td_pack *p;
 	const struct td_listing *l;
 	const struct td_cut *cut;
-	struct td_loaded *loaded; /* of each worker */
-	struct td_buf *paths;
+	const struct td_item_hand *hands;
 	size_t next, cap;
 };
 
@@ -52,24 +51,28 @@ static int see_picture(struct tundish_pack_item *ret, const struct td_loaded *s,
     struct tundish_error *e)
 {
 	struct td_image_info info;
-	int rc = td_image_header(&info, s->data.data, s->ends.len ? s->ends.len : s->data.len, max_pixels, e);
+	const size_t *ends = (const void *)s->ends.data; /* of a clip's pictures */
+	unsigned n = 0;
+	int rc = td_image_header(&info, s->data.data, s->ends.len ? ends[0] : s->data.len, max_pixels, e);
 	if (rc < 0)
 		return rc;
+	if (s->ends.len)
+		ret->shape[n++] = s->ends.len / sizeof *ends;
 	ret->kind = td_image_kind_name(info.kind);
 	ret->dtype = info.bits > 8 ? "uint16" : "uint8";
-	ret->n_axes = 3;
-	ret->shape[0] = info.height;
-	ret->shape[1] = info.width;
-	ret->shape[2] = info.channels;
+	ret->shape[n++] = info.height;
+	ret->shape[n++] = info.width;
+	ret->shape[n++] = info.channels;
+	ret->n_axes = n;
 	return 0;
 }
 
 static int see(const struct looker *k, unsigned worker, const struct td_item *item, struct tundish_pack_item *ret,
     struct tundish_error *e)
 {
-	struct td_loaded *s = &k->loaded[worker];
+	struct td_loaded *s = k->hands[worker].loaded;
 	s->kind = NULL;
-	int rc = td_item_look(s, &k->paths[worker], k->l, item, k->cut, e);
+	int rc = td_item_look(s, k->hands[worker].path, k->l, item, k->cut, e);
 	if (rc < 0)
 		return rc;
 	ret->bytes = item->bytes;
@@ -136,28 +139,19 @@ static int put(void *ctx, void *job, struct tundish_error *e)
 	return rc;
 }
 
-int td_pack_items(struct td_pack *p, const struct td_listing *l, const struct td_cut *cut, struct tundish_error *e)
+int td_pack_items(struct td_pack *p, const struct td_listing *l, const struct td_cut *cut,
+    const struct td_item_hand *hands, struct tundish_error *e)
 {
-	unsigned threads = td_threads(p->o->threads);
-	struct looker k = { .p = p, .l = l, .cut = cut };
+	struct looker k = { .p = p, .l = l, .cut = cut, .hands = hands };
 	const struct td_ordered loop = {
 		.job_bytes = sizeof(struct job),
-		.threads = threads,
+		.threads = p->threads,
 		.max_bytes = td_memory(p->o->memory) / 2,
 		.take = take,
 		.work = work,
 		.put = put,
 	};
-	k.loaded = calloc(threads, sizeof *k.loaded);
-	k.paths = calloc(threads, sizeof *k.paths);
-	int rc = k.loaded && k.paths ? td_ordered_run(&loop, &k, NULL, e) : td_err_memory(e);
-	for (unsigned i = 0; k.loaded && k.paths && i < threads; i++) {
-		td_loaded_free(&k.loaded[i]);
-		td_buf_free(&k.paths[i]);
-	}
-	free(k.loaded);
-	free(k.paths);
-	return rc;
+	return td_ordered_run(&loop, &k, NULL, e);
 }
 
 static bool row(struct td_table *t, const struct tundish_pack_item *item)
