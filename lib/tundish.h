@@ -447,7 +447,8 @@ struct tundish_pack_options {
 	int stack;		/* * all frames of a file in one record, not one each */
 	const char *max_nodata;	/* * "25%" of a tile's pixels may have the data ignore value; NULL: all */
 	/* * ENVI raster of labels for the cubes: "gt.hdr" or "gt.hdr:center", the value in the
-	 * middle of a tile, "gt.hdr:majority", that of most of its pixels; NULL. */
+	 * middle of a tile, "gt.hdr:majority", that of most of its pixels; {} in it stands
+	 * for the name of each cube without folder and suffix. NULL. */
 	const char *label_raster;
 	const char *unlabelled;	/* * tiles that have none there: "drop" (NULL); "keep", with label -1 */
 	const char *interleave;	/* * "bsq", "bil", "bip", whatever ENVI headers say; NULL */

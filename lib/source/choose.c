@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "base/map.h"
+#include "base/path.h"
 #include "base/talk.h"
 #include "grid.h"
 
@@ -19,7 +20,7 @@ struct chooser {
 	struct tundish_error *e;
 	struct td_raster *truth; /* the labels; NULL: none */
 	const json_t *names;	 /* of its classes; NULL */
-	struct td_buf data, scratch;
+	struct td_buf path, data, scratch;
 	struct td_map counts; /* value -> uint64_t pixels of a tile */
 	uint64_t across, empty, unlabelled; /* that are left out */
 };
@@ -78,13 +79,20 @@ static int has_no_data(struct chooser *c, const struct td_grid *g, const struct 
 
 /* ---- labels ---- */
 
-static int open_truth(struct chooser *c, const struct tundish_listener *l)
+/* "{}" in it stands for the cube's name without folder and suffix. */
+static bool truth_path(struct td_buf *out, const char *pattern, const char *cube)
 {
-	const char *path = c->cut->label_raster;
+	const char *hole = strstr(pattern, "{}"), *base = td_path_base(cube);
+	int stem = (int)(strlen(base) - strlen(td_path_suffix(base)));
+	if (!hole)
+		return td_buf_printf(out, "%s", pattern);
+	return td_buf_printf(out, "%.*s%.*s%s", (int)(hole - pattern), pattern, stem, base, hole + 2);
+}
+
+static int open_truth(struct chooser *c, const char *path, const struct tundish_listener *l)
+{
 	const struct td_raster_info *own = td_raster_info(c->o->raster), *info;
 	struct tundish_error why = { 0 };
-	if (!path)
-		return 0;
 	int rc = td_raster_open(&c->truth, path, c->cut->raster_flags, l, &why);
 	if (rc < 0)
 		return td_err(c->e, rc == TUNDISH_E_NOT_FOUND ? TUNDISH_E_UNSUPPORTED : rc, "%s: %s", TD_ESC(path),
@@ -154,10 +162,10 @@ static int put_label(struct chooser *c, double v)
 	const char *name = v >= 0 && v < 1e6 ? json_string_value(json_array_get(c->names, (size_t)v)) : NULL;
 	if (v != floor(v) || fabs(v) > 9e15)
 		return td_err(c->e, TUNDISH_E_UNSUPPORTED, "%s: label %g is no whole number",
-		    TD_ESC(c->cut->label_raster), v);
+		    TD_ESC((const char *)c->path.data), v);
 	if (c->names && !name)
 		return td_err(c->e, TUNDISH_E_UNSUPPORTED, "%s: label %.0f has no class name",
-		    TD_ESC(c->cut->label_raster), v);
+		    TD_ESC((const char *)c->path.data), v);
 	snprintf(number, sizeof number, "%.0f", v);
 	if (!name)
 		name = number;
@@ -247,7 +255,10 @@ int td_grid_choose(struct td_parts *p, struct td_arrays_file *o, const struct td
     const struct td_cut *cut, const struct tundish_listener *l, struct tundish_error *e)
 {
 	struct chooser c = { .p = p, .o = o, .cut = cut, .e = e };
-	int rc = open_truth(&c, l);
+	int rc = 0;
+	if (cut->label_raster)
+		rc = truth_path(&c.path, cut->label_raster, file->path) ?
+		    open_truth(&c, (const char *)c.path.data, l) : td_err_memory(e);
 	if (rc == 0)
 		rc = judge_all(&c);
 	p->unlabelled = c.truth && cut->keep_unlabelled;
@@ -258,6 +269,7 @@ int td_grid_choose(struct td_parts *p, struct td_arrays_file *o, const struct td
 	td_raster_close(c.truth);
 	td_buf_free(&c.data);
 	td_buf_free(&c.scratch);
+	td_buf_free(&c.path);
 	td_map_free(&c.counts);
 	return rc;
 }

@@ -269,6 +269,12 @@ PY
 	examples '[(x["label"], x["y"], x["x"]) for x in r] == [([1], [0], [4]), ([1], [0], [8]), ([2], [5], [4]), ([2], [5], [8])]' out/*-of-*
 	run_split 0 convert in -o out/p --tile 10x4 --label-raster gt.hdr:majority --unlabelled keep --order keep --overwrite
 	examples '[x["label"] for x in r] == [[-1], [1], [1]]' out/*-of-*
+	# one for each cube, by its name
+	mkdir gt
+	cp gt.hdr gt/c_gt.hdr
+	cp gt.img gt/c_gt.img
+	run_split 0 convert in -o named/p --tile 10x4 --label-raster 'gt/{}_gt.hdr:majority' --unlabelled keep --order keep
+	examples '[x["label"] for x in r] == [[-1], [1], [1]]' named/*-of-*
 	# numbers where the raster has no names: kept as they are
 	run_split 0 convert in -o out/p --tile 5x12 --label-raster numbers.hdr:majority --order keep --overwrite
 	examples '[x["label"] for x in r] == [[1], [2]]' out/*-of-*
