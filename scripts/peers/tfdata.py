@@ -3,6 +3,7 @@
 
 usage: tfdata.py train|full THREADS EPOCHS FILE...   (decodes the crop alone, or all of the picture)
        tfdata.py read[GZIP] THREADS EPOCHS FILE...
+       tfdata.py parse THREADS EPOCHS FILE...   (image and label)
        tfdata.py write PHOTOS OUT
        tfdata.py make OUT COUNT BYTES [GZIP]   (records of random bytes)"""
 import functools
@@ -60,6 +61,13 @@ def read(threads, epochs, *files, compression=""):
     clock.run(int(batch.shape[0]) for batch in threading(dataset, int(threads)))
 
 
+def parse(threads, epochs, *files):
+    features = {"image": tf.io.FixedLenFeature([], tf.string), "label": tf.io.FixedLenFeature([], tf.int64)}
+    dataset = interleaved(files, int(epochs)).batch(256)
+    dataset = dataset.map(lambda batch: tf.io.parse_example(batch, features)).prefetch(tf.data.AUTOTUNE)
+    clock.run(int(batch["label"].shape[0]) for batch in threading(dataset, int(threads)))
+
+
 def example(number, data):
     height, width, _ = tf.image.extract_jpeg_shape(data).numpy()
     whole = lambda value: tf.train.Feature(int64_list=tf.train.Int64List(value=[int(value)]))
@@ -96,4 +104,5 @@ work, rest = sys.argv[1], sys.argv[2:]
 if work.startswith("read"):
     read(*rest, compression=work[4:])
 else:
-    {"train": train, "full": functools.partial(train, whole=True), "write": write, "make": make}[work](*rest)
+    {"train": train, "parse": parse, "full": functools.partial(train, whole=True), "write": write,
+     "make": make}[work](*rest)
