@@ -548,6 +548,8 @@ int td_reader_seek(struct tundish_reader *r, uint64_t to, uint64_t number, struc
 	if (!seekable(r))
 		return td_err(e, TUNDISH_E_UNSUPPORTED, "%s: compressed files and streams have no "
 		    "places to go to", TD_ESC(r->path));
+	if (to > r->w.size)
+		return td_err(e, TUNDISH_E_IO, "%s: the file shrank while it was read", TD_ESC(r->path));
 	if (to >= r->w.base)
 		td_window_skip_to(&r->w, to);
 	else

@@ -213,6 +213,19 @@ static int read_records(struct slot *s, struct tundish_reader *reader, struct tu
 	return rc < 0 ? rc : poll_listener(s, items, job_bytes(&s->job), e);
 }
 
+/* Keeps the reader to its piece, of a file as long as when it was listed. */
+static int keep_to_piece(const struct td_scan_job *job, struct tundish_reader *reader, struct tundish_error *e)
+{
+	const struct td_piece *piece = &job->piece;
+	uint64_t listed = job->file.bytes, size = td_reader_bytes(reader);
+	if (!td_reader_seekable(reader) || listed == 0)
+		return 0;
+	if (size < listed)
+		return td_err(e, TUNDISH_E_IO, "%s: the file shrank while it was read", TD_ESC(job->file.path));
+	bool whole = piece->from == 0 && piece->to == UINT64_MAX && size == listed;
+	return whole ? 0 : td_reader_part(reader, piece->from, piece->number, TD_MIN(piece->to, listed), e);
+}
+
 static int work(void *ctx, void *slot, unsigned worker, struct tundish_error *e)
 {
 	struct slot *s = slot;
@@ -225,9 +238,7 @@ static int work(void *ctx, void *slot, unsigned worker, struct tundish_error *e)
 	int rc = tundish_reader_open(&reader, s->job.file.path, &options, e);
 	if (rc < 0)
 		return rc;
-	const struct td_piece *piece = &s->job.piece;
-	if (piece->from > 0 || piece->to != UINT64_MAX)
-		rc = td_reader_part(reader, piece->from, piece->number, piece->to, e);
+	rc = keep_to_piece(&s->job, reader, e);
 	bool walk = scan->count_only && scan->crc == TUNDISH_CRC_LENGTH;
 	if (rc == 0)
 		rc = walk ? walk_records(s, reader, e) : read_records(s, reader, e);

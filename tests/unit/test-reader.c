@@ -482,6 +482,31 @@ static void test_shrinking(void **state)
 	unlink(path);
 }
 
+/* A place that was in the file when it was listed, and is not any more. */
+static void test_place_gone(void **state)
+{
+	(void)state;
+	struct td_buf file = { 0 };
+	struct tundish_reader *r;
+	struct tundish_record record;
+	struct tundish_error e;
+	for (int i = 0; i < 5; i++)
+		add_frame(&file, "tundish", 7);
+	for (uint64_t from = 0; from <= file.len + 46; from += 23) {
+		assert_int_equal(td_reader_open_memory(&r, file.data, file.len, 0, NULL, &e), 0);
+		int rc = td_reader_part(r, from, from / 23, UINT64_MAX, &e);
+		assert_int_equal(rc, from > file.len ? TUNDISH_E_IO : 0);
+		if (rc == 0) {
+			rc = tundish_reader_next(r, &record, &e);
+			assert_int_equal(rc, from < file.len);
+		} else {
+			assert_string_equal(e.text, "memory: the file shrank while it was read");
+		}
+		tundish_reader_close(r);
+	}
+	td_buf_free(&file);
+}
+
 /* Read ahead through io_uring or not, in memory or not: the same records, and the same error
  * when the file gets shorter. */
 static void test_read_ahead(void **state)
@@ -555,6 +580,7 @@ int main(void)
 		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_writer),
 		cmocka_unit_test(test_shrinking),
+		cmocka_unit_test(test_place_gone),
 		cmocka_unit_test(test_read_ahead),
 		cmocka_unit_test(test_compressed_bytes),
 	};
