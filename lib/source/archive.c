@@ -114,6 +114,21 @@ int td_archive_kind(enum td_archive_kind *ret, const char *path, const struct tu
 	return rc;
 }
 
+int td_archive_plain(enum td_archive_kind *ret, const char *path, struct tundish_error *e)
+{
+	uint8_t head[TD_HEAD_BYTES];
+	int fd = td_open_file(path, NULL, NULL);
+	int64_t n = fd < 0 ? -1 : td_read_at(fd, head, sizeof head, 0, NULL);
+	bool plain = n > 0 && td_archive_looks(path, head, (size_t)n) && !looks_packed(head, (size_t)n);
+	const struct td_archiver *a = plain ? td_archiver(e) : NULL;
+	int rc = plain && !a ? TUNDISH_E_MODULE : 0;
+	if (rc == 0)
+		*ret = a ? a->kind(fd) : TD_ARCHIVE_NONE;
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
 /* ---- names ---- */
 
 void td_member_tidy(char *name)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Archives among the sources: their members as items, and reading them. */
 #pragma once
+#include <jansson.h>
+
 #include "archiver.h"
 #include "list.h"
 
@@ -18,6 +20,12 @@ bool td_archive_looks(const char *path, const uint8_t *head, size_t len);
 /* What the file is, by its content: NONE also for what opens as another format. MODULE
  * when it is plainly an archive and the module is missing. */
 int td_archive_kind(enum td_archive_kind *ret, const char *path, const struct tundish_listener *l,
+    struct tundish_error *e);
+/* The same where mark or name tell of a tar or zip that can be listed; else NONE, and nothing
+ * is opened. */
+int td_archive_plain(enum td_archive_kind *ret, const char *path, struct tundish_error *e);
+/* What such a one holds: "kind", "members", ... */
+int td_archive_describe(json_t **ret, const char *path, enum td_archive_kind kind, const struct tundish_listener *l,
     struct tundish_error *e);
 /* The module's functions; NULL without it. */
 const struct td_archiver *td_archiver(struct tundish_error *e);

@@ -12,9 +12,12 @@
 #include "base/infile.h"
 #include "outline.h"
 #include "record/frame.h"
+#include "source/archive.h"
 #include "source/list.h"
 
 enum kind {
+	KIND_TAR = -4, /* archives */
+	KIND_ZIP = -3,
 	KIND_OTHER = -2, /* records, or for others to tell why it cannot be read */
 	KIND_PICTURE = -1,
 	/* else the number of a format */
@@ -102,21 +105,35 @@ static int look_at(struct tundish_survey *s, const char *path, struct td_buf *da
 
 /* A file of another format; "FILE:SPEC" may say which part of it. */
 static int look_into(struct tundish_survey *s, const char *source, const struct td_file *file,
-    unsigned format, struct tundish_error *e)
+    int kind, struct tundish_error *e)
 {
 	struct td_json j = { 0 };
 	struct tundish_error why = { 0 };
 	json_t *about;
-	int rc = td_format_describe(&about, format, file, &s->options.listener, &why);
+	int rc = kind >= 0 ? td_format_describe(&about, (unsigned)kind, file, &s->options.listener, &why) :
+	    td_archive_describe(&about, file->path, kind == KIND_ZIP ? TD_ARCHIVE_ZIP : TD_ARCHIVE_TAR,
+		&s->options.listener, &why);
 	if (rc < 0)
 		return bad_file(s, rc, source, why.text, e);
 	bool ok = td_outline(&s->text, source, about);
+	const json_t *damage = json_object_get(about, "damage");
+	if (damage)
+		rc = bad_file(s, TUNDISH_E_CORRUPT, source, json_string_value(damage), e);
 	json_t *o = json_object();
 	td_json_string(&j, o, "path", source);
 	j.lost |= json_object_update_missing(o, about) != 0;
 	json_decref(about);
 	td_json_add(&j, s->sources, o);
-	return ok && !j.lost ? 0 : td_err_memory(e);
+	return ok && !j.lost ? rc : td_err_memory(e);
+}
+
+static int find_archive(const char *path, int *ret_kind, struct tundish_error *e)
+{
+	enum td_archive_kind found;
+	int rc = td_archive_plain(&found, path, e);
+	if (rc == 0 && found != TD_ARCHIVE_NONE)
+		*ret_kind = found == TD_ARCHIVE_ZIP ? KIND_ZIP : KIND_TAR;
+	return rc;
 }
 
 /* 1: described; 0: it is no raw data. */
@@ -130,16 +147,19 @@ static int look_at_path(struct tundish_survey *s, const char *path, struct td_bu
 		file.path = name;
 		kind = probe(name);
 	}
+	if (kind == KIND_OTHER)
+		rc = find_archive(path, &kind, e);
 	if (kind == KIND_PICTURE && !s->pictures && !(s->pictures = json_array()))
 		rc = td_err_memory(e);
-	if (kind >= 0 && !s->sources && !(s->sources = json_array()))
+	const bool source = kind != KIND_OTHER && kind != KIND_PICTURE;
+	if (source && !s->sources && !(s->sources = json_array()))
 		rc = td_err_memory(e);
 	if (rc == 0 && kind == KIND_PICTURE && !*decoder)
 		rc = td_decoder_new(decoder, e);
 	if (rc == 0 && kind == KIND_PICTURE)
 		rc = look_at(s, path, data, *decoder, e);
-	else if (rc == 0 && kind >= 0)
-		rc = look_into(s, path, &file, (unsigned)kind, e);
+	else if (rc == 0 && source)
+		rc = look_into(s, path, &file, kind, e);
 	free(name);
 	return rc < 0 ? rc : kind != KIND_OTHER;
 }

@@ -398,6 +398,20 @@ assert len(seen) == 46, len(seen)
 PY
 }
 
+@test "inspect tells what an archive holds" {
+	run_split 0 inspect "$DATA/archive/stripes.tar" "$(case_in 46 encrypted.zip)"
+	holds "$output" "stripes.tar: tar archive"
+	holds "$output" "members: 36"
+	holds "$output" "    cls: 12"
+	holds "$output" "encrypted: 1"
+	run_split 1 inspect --json "$(case_in 43 bad-header-sum.tar)"
+	json 'j["sources"][0]["members"] == 3 and j["sources"][0]["extensions"] == {"png": 3}'
+	holds "$stderr" "bad-header-sum.tar: Damaged tar archive"
+	run_split 1 inspect "$(case_in 46 no-directory.zip)"
+	run_split 0 convert "$DATA/archive/stripes.tar" --list
+	holds "$output" "000000.png"
+}
+
 @test "arrays in an archive" {
 	needs_shared
 	cp "$SHARED/fixtures/formats/spe/v2_spestack_test.spe" "$SHARED/fixtures/formats/radiance/imagers_old-rle.hdr" .
