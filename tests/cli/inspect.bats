@@ -151,7 +151,7 @@ PY
 	run_split 0 inspect "$jpeg/pillow_hopper_orientation_6.jpg" "$jpeg/pillow_icc-after-SOF.jpg" \
 		"$jpeg/pillow_hopper_gray.jpg" "$DATA/photos/cat/cat_00.jpg" --json
 	json '[p["orientation"] for p in j["pictures"]] == [6, 1, 1, 1] and j["pictures"][1]["icc_profile"] and not j["pictures"][3]["icc_profile"]'
-	json '[p["colours"] for p in j["pictures"]] == ["rgb", "rgb", "grey", "rgb"]'
+	json '[p["colours"] for p in j["pictures"]] == ["rgb", "grey", "grey", "rgb"]'
 	run_split 0 inspect "$jpeg/pillow_hopper_orientation_6.jpg"
 	holds "$output" "EXIF orientation 6"
 }
