@@ -64,7 +64,7 @@ static const struct {
 };
 #undef S
 
-#define MOST 64
+#define MOST 128
 
 /* All options of a command, its own first. `*ret_own` of them are its own. */
 static unsigned collect(const struct cmd *cmd, const struct opt *all[MOST], unsigned *ret_own)

@@ -48,3 +48,16 @@ const char *td_image_kind_name(enum td_image_kind kind)
 			return kinds[i].name;
 	return "no known picture format";
 }
+
+const char *td_image_format_name(enum td_image_kind kind)
+{
+	static const char *const names[] = {
+		[TD_IMAGE_JPEG] = "jpeg",
+		[TD_IMAGE_PNG] = "png",
+		[TD_IMAGE_BMP] = "bmp",
+		[TD_IMAGE_GIF] = "gif",
+		[TD_IMAGE_WEBP] = "webp",
+		[TD_IMAGE_TIFF] = "tiff",
+	};
+	return kind == TD_IMAGE_NONE ? "" : names[kind];
+}

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "jpeg.h"
+#include "other.h"
 #include "png.h"
 
 struct td_decoder {
@@ -54,8 +55,7 @@ int td_image_header(struct td_image_info *ret, const void *data, size_t len,
 	case TD_IMAGE_PNG:
 		return td_png_header(ret, data, len, max_pixels, e);
 	default:
-		return td_err(
-		    e, TUNDISH_E_UNSUPPORTED, "%s is not supported", td_image_kind_name(kind));
+		return td_other_header(ret, kind, data, len, max_pixels, e);
 	}
 }
 
@@ -68,18 +68,39 @@ static int decode(struct td_decoder *d, struct td_pixels *ret, struct td_buf *pi
 	if (info->kind == TD_IMAGE_PNG)
 		return td_png_decode(
 		    ret, pixels, &d->row, d->background, info, data, len, window, e);
+	if (info->kind != TD_IMAGE_JPEG) {
+		/* without a result it is for checking alone */
+		struct td_buf none = { 0 };
+		int r = td_other_decode(ret, pixels ? pixels : &none, info, data, len, window, d ? d->background : -1, e);
+		td_buf_free(&none);
+		return r;
+	}
 	return td_jpeg_decode(d->jpeg, ret, pixels, info, data, len, window, lenient, e);
+}
+
+/* What td_image_check() promises of the structure; what only libav reads is decoded. */
+static int walk(const struct td_image_info *info, const void *data, size_t len, struct tundish_error *e)
+{
+	const struct td_window all = { 0, 0, info->width, info->height };
+	switch (info->kind) {
+	case TD_IMAGE_PNG:
+		return td_png_walk(data, len, e);
+	case TD_IMAGE_JPEG:
+		return td_jpeg_walk(data, len, e);
+	default:
+		return decode(NULL, NULL, NULL, info, data, len, &all, false, e);
+	}
 }
 
 int td_image_check(struct td_image_info *ret, const void *data, size_t len, int check,
     uint64_t max_pixels, struct td_decoder *d, struct tundish_error *e)
 {
-	struct td_image_info info;
+	struct td_image_info info = { .kind = TD_IMAGE_NONE };
 	int r = td_image_header(&info, data, len, max_pixels, e);
 	if (r == 0 && check >= TUNDISH_CHECK_STRUCTURE)
-		r = info.kind == TD_IMAGE_PNG ? td_png_walk(data, len, e)
-					      : td_jpeg_walk(data, len, e);
-	if (r == 0 && check >= TUNDISH_CHECK_DECODE) {
+		r = walk(&info, data, len, e);
+	bool native = info.kind == TD_IMAGE_PNG || info.kind == TD_IMAGE_JPEG;
+	if (r == 0 && native && check >= TUNDISH_CHECK_DECODE) {
 		struct td_window all = { 0, 0, info.width, info.height };
 		r = decode(d, NULL, NULL, &info, data, len, &all, false, e);
 	}
@@ -168,8 +189,8 @@ void td_decoder_free(struct td_decoder *d)
 static int check_window(const struct td_image_info *info, const struct td_window *window,
     struct tundish_error *e)
 {
-	if (info->kind != TD_IMAGE_JPEG && info->kind != TD_IMAGE_PNG)
-		return td_err(e, TUNDISH_E_INVALID, "only JPEG and PNG pictures are decoded");
+	if (info->kind == TD_IMAGE_NONE)
+		return td_err(e, TUNDISH_E_INVALID, "no picture");
 	if (window->width == 0 || window->height == 0 || window->x >= info->width ||
 	    window->y >= info->height || window->width > info->width - window->x ||
 	    window->height > info->height - window->y)

@@ -11,7 +11,7 @@ enum td_image_kind {
 	TD_IMAGE_NONE = 0, /* no picture that is known */
 	TD_IMAGE_JPEG,
 	TD_IMAGE_PNG,
-	TD_IMAGE_BMP, /* known by name only from here on */
+	TD_IMAGE_BMP, /* from here on with the module "pictures" only */
 	TD_IMAGE_GIF,
 	TD_IMAGE_WEBP,
 	TD_IMAGE_TIFF,
@@ -21,6 +21,8 @@ enum td_image_kind {
 enum td_image_kind td_image_probe(const void *data, size_t len);
 /* "JPEG", "PNG", ... */
 const char *td_image_kind_name(enum td_image_kind kind);
+/* "jpeg", "png", ..., as records name them. */
+const char *td_image_format_name(enum td_image_kind kind);
 
 struct td_image_info {
 	enum td_image_kind kind;

@@ -62,8 +62,10 @@ void td_image_traits(struct td_image_traits *ret, const struct td_image_info *in
 	unsigned colours = info->channels - info->alpha;
 	if (info->kind == TD_IMAGE_PNG)
 		td_png_traits(&f, data, len);
-	else
+	else if (info->kind == TD_IMAGE_JPEG)
 		td_jpeg_traits(&f, data, len);
+	else if (info->kind == TD_IMAGE_TIFF)
+		f.orientation = td_exif_orientation(data, len);
 	f.grey = colours == 1 && !info->palette;
 	if (f.orientation == 0)
 		f.orientation = 1;

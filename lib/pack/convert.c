@@ -413,7 +413,7 @@ static int make_picture(struct convert *c, const struct subject *subject, struct
 				     td_prepare_picture(&c->prepare, &h->desk, s->data, s->len, &p, e);
 	if (rc < 0)
 		return rc;
-	const struct td_bytes format = bytes_of(p.raw ? "raw" : p.info.kind == TD_IMAGE_PNG ? "png" : "jpeg");
+	const struct td_bytes format = bytes_of(p.raw ? "raw" : td_image_format_name(p.info.kind));
 	const struct td_bytes dtype = bytes_of(p.info.bits == 16 ? "uint16" : "uint8");
 	const struct td_bytes colours = bytes_of(p.traits.colours);
 	const int64_t shape[] = { p.info.height, p.info.width, 3 };
@@ -452,7 +452,7 @@ static int make_clip(struct convert *c, const struct subject *subject, struct ha
 	int rc = td_prepare_made(&c->prepare, &h->desk, pictures[0].data, pictures[0].len, &first, e);
 	if (rc < 0)
 		return rc;
-	const struct td_bytes format = bytes_of(first.info.kind == TD_IMAGE_PNG ? "png" : "jpeg");
+	const struct td_bytes format = bytes_of(td_image_format_name(first.info.kind));
 	const int64_t width = first.info.width, height = first.info.height;
 	struct fields *f = start_fields(h);
 	add_field(f, &(struct td_field){ .key = "frames", .kind = TUNDISH_BYTES, .n = n, .bytes = pictures, .step = 1 });

@@ -331,8 +331,8 @@ static int encode(struct td_prepare *p, struct td_prep_desk *desk, struct td_pre
 	if (p->form == TD_FORM_KEPT && !new_pixels && !covers)
 		return 0;
 	enum td_form form = p->form	? p->form :
-	    picture->info.kind == TD_IMAGE_PNG ? TD_FORM_PNG :
-						 TD_FORM_JPEG;
+	    picture->info.kind == TD_IMAGE_JPEG || picture->info.kind == TD_IMAGE_WEBP ? TD_FORM_JPEG :
+										 TD_FORM_PNG;
 	struct td_pixels pixels;
 	if (p->sixteen)
 		td_decoder_sixteen(desk->decoder);

@@ -3,7 +3,6 @@
 #include "stream.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,32 +13,9 @@
 #include "base/infile.h"
 #include "base/number.h"
 #include "base/talk.h"
+#include "media/words.h"
 
 #define READ_BYTES (64 << 10)
-
-/* What libav said last on this thread: it is more exact than its error codes. */
-static _Thread_local char said[160];
-
-static void take_words(void *ctx, int level, const char *fmt, va_list args)
-{
-	(void)ctx;
-	if (level > AV_LOG_ERROR)
-		return;
-	vsnprintf(said, sizeof said, fmt, args);
-	said[strcspn(said, "\r\n")] = 0;
-}
-
-static void silence(void)
-{
-	av_log_set_callback(take_words);
-}
-
-static const char *reason(int code)
-{
-	if (!said[0])
-		av_strerror(code, said, sizeof said);
-	return said;
-}
 
 /* ---- the file ---- */
 
@@ -114,7 +90,7 @@ static int out_of(struct tundish_error *e, int code, const char *what)
 		return td_err(e, TUNDISH_E_STOPPED, "stopped");
 	if (code == AVERROR(EIO))
 		return td_err(e, TUNDISH_E_IO, "%s: cannot be read", what);
-	return td_err(e, TUNDISH_E_CORRUPT, "%s: %s", what, TD_ESC(reason(code)));
+	return td_err(e, TUNDISH_E_CORRUPT, "%s: %s", what, TD_ESC(td_words(code)));
 }
 
 /* The kind by content alone, among those that are wanted. */
@@ -155,15 +131,14 @@ static int find_streams(struct av_stream *s, const struct av_want *want, struct 
 
 int av_container_open(struct av_stream **ret, const char *path, const struct av_want *want, struct tundish_error *e)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	const AVInputFormat *kind = NULL;
 	struct av_stream *s = calloc(1, sizeof *s);
 	if (!s)
 		return td_err_memory(e);
-	pthread_once(&once, silence);
+	td_words_keep();
 	s->listener = want->listener;
 	s->pts = AV_NOPTS_VALUE;
-	said[0] = 0;
+	td_words_forget();
 	s->fd = td_open_file(path, &s->bytes, e);
 	int rc = s->fd < 0 ? s->fd : 0;
 	if (rc == 0 && s->bytes == 0)
@@ -174,7 +149,7 @@ int av_container_open(struct av_stream **ret, const char *path, const struct av_
 		rc = find_kind(s, &kind, e);
 	if (rc == 0) {
 		AVIOContext *pb = s->format->pb;
-		said[0] = 0;
+		td_words_forget();
 		int code = avformat_open_input(&s->format, "", kind, NULL);
 		if (code < 0) {
 			av_freep(&pb->buffer);
@@ -262,7 +237,7 @@ static int open_codec(struct av_stream *s, const struct av_want *want, struct tu
 	s->codec->thread_count = 1;
 	s->codec->flags |= AV_CODEC_FLAG_BITEXACT;
 	s->codec->max_pixels = (int64_t)TD_MIN(want->max_pixels, (uint64_t)INT32_MAX);
-	said[0] = 0;
+	td_words_forget();
 	if (rc >= 0)
 		rc = avcodec_open2(s->codec, codec, NULL);
 	return rc < 0 ? out_of(e, rc, "cannot be decoded") : 0;
@@ -321,7 +296,7 @@ static int feed(struct av_stream *s, struct tundish_error *e)
 		return out_of(e, rc, "decoding");
 	if (s->ended || rc < 0) {
 		if (rc < 0 && rc != AVERROR_EOF) {
-			note_loss(s, reason(rc));
+			note_loss(s, td_words(rc));
 			s->cut = true;
 		}
 		s->ended = s->drained = true;
@@ -332,13 +307,13 @@ static int feed(struct av_stream *s, struct tundish_error *e)
 		note_loss(s, "a packet is cut off or damaged");
 		s->cut = true;
 	}
-	said[0] = 0;
+	td_words_forget();
 	rc = avcodec_send_packet(s->codec, s->packet);
 	av_packet_unref(s->packet);
 	if (rc == AVERROR(ENOMEM))
 		return td_err_memory(e);
 	if (rc < 0)
-		note_loss(s, reason(rc));
+		note_loss(s, td_words(rc));
 	return 0;
 }
 
@@ -356,7 +331,7 @@ static int64_t time_of(const struct av_stream *s)
 int av_stream_next(struct av_stream *s, struct tundish_error *e)
 {
 	for (;;) {
-		said[0] = 0;
+		td_words_forget();
 		int rc = avcodec_receive_frame(s->codec, s->frame);
 		if (rc >= 0) {
 			s->pts = time_of(s);
@@ -367,7 +342,7 @@ int av_stream_next(struct av_stream *s, struct tundish_error *e)
 		if (rc == AVERROR(ENOMEM))
 			return td_err_memory(e);
 		if (rc != AVERROR(EAGAIN))
-			note_loss(s, reason(rc));
+			note_loss(s, td_words(rc));
 		if (rc != AVERROR(EAGAIN) && s->drained)
 			return 0;
 		if (td_stopped(s->listener))

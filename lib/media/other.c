@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * BMP, GIF, TIFF and WebP: their headers, and the door to the module that decodes them. */
+#include "other.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/err.h"
+#include "base/module.h"
+
+static int cut(struct tundish_error *e, const char *kind)
+{
+	return td_err(e, TUNDISH_E_TRUNCATED, "%s header is cut", kind);
+}
+
+static int bmp_header(struct td_image_info *i, const uint8_t *p, size_t len, struct tundish_error *e)
+{
+	if (len < 30)
+		return cut(e, "BMP");
+	bool old = td_le32(p + 14) == 12;
+	int64_t height = old ? (int64_t)td_le16(p + 20) : (int32_t)td_le32(p + 22);
+	i->width = old ? td_le16(p + 18) : td_le32(p + 18);
+	i->height = (uint32_t)(height < 0 ? -height : height); /* negative: from the top */
+	i->palette = td_le16(p + (old ? 24 : 28)) <= 8;
+	return 0;
+}
+
+static int gif_header(struct td_image_info *i, const uint8_t *p, size_t len, struct tundish_error *e)
+{
+	if (len < 13)
+		return cut(e, "GIF");
+	i->width = td_le16(p + 6);
+	i->height = td_le16(p + 8);
+	i->palette = true;
+	return 0;
+}
+
+static uint32_t le24(const uint8_t *p)
+{
+	return td_le16(p) | (uint32_t)p[2] << 16;
+}
+
+static int webp_header(struct td_image_info *i, const uint8_t *p, size_t len, struct tundish_error *e)
+{
+	if (len < 30)
+		return cut(e, "WebP");
+	if (memcmp(p + 12, "VP8X", 4) == 0) {
+		if (p[20] & 2)
+			return td_err(e, TUNDISH_E_UNSUPPORTED, "animated WebP is not supported");
+		i->width = le24(p + 24) + 1;
+		i->height = le24(p + 27) + 1;
+		i->alpha = p[20] & 16;
+	} else if (memcmp(p + 12, "VP8L", 4) == 0) {
+		uint32_t bits = td_le32(p + 21);
+		i->width = (bits & 0x3fff) + 1;
+		i->height = (bits >> 14 & 0x3fff) + 1;
+		i->alpha = bits >> 28 & 1;
+	} else if (memcmp(p + 12, "VP8 ", 4) == 0) {
+		i->width = td_le16(p + 26) & 0x3fff;
+		i->height = td_le16(p + 28) & 0x3fff;
+	} else {
+		return td_err(e, TUNDISH_E_CORRUPT, "WebP without a picture");
+	}
+	return 0;
+}
+
+static int tiff_header(struct td_image_info *i, const uint8_t *p, size_t len, struct tundish_error *e)
+{
+	bool big = p[0] == 'M';
+	size_t at = len < 10 ? SIZE_MAX : big ? td_be32(p + 4) : td_le32(p + 4);
+	if (at > len - 2)
+		return cut(e, "TIFF");
+	size_t n = big ? td_be16(p + at) : td_le16(p + at);
+	if (n > (len - at - 2) / 12)
+		return cut(e, "TIFF");
+	for (const uint8_t *entry = p + at + 2; n--; entry += 12) {
+		unsigned tag = big ? td_be16(entry) : td_le16(entry), type = big ? td_be16(entry + 2) : td_le16(entry + 2);
+		uint32_t value = type == 3 ? (big ? td_be16(entry + 8) : td_le16(entry + 8)) :
+					     (big ? td_be32(entry + 8) : td_le32(entry + 8));
+		uint32_t count = big ? td_be32(entry + 4) : td_le32(entry + 4);
+		if (tag == 256)
+			i->width = value;
+		else if (tag == 257)
+			i->height = value;
+		else if (tag == 258 && count == 1)
+			i->bits = TD_MIN(value, 16u);
+		else if (tag == 262)
+			i->palette = value == 3;
+	}
+	return 0;
+}
+
+/* The module's; NULL when it is missing. */
+static const struct td_picture_codec *codec(struct tundish_error *e)
+{
+	static _Atomic(const struct td_picture_codec *) opened;
+	const struct td_picture_codec *known = atomic_load(&opened);
+	const struct td_module *module;
+	if (known || td_module_open(&module, "pictures", "picture", "tundish-video", e) < 0)
+		return known;
+	atomic_store(&opened, module->vtable);
+	return module->vtable;
+}
+
+int td_other_header(struct td_image_info *ret, enum td_image_kind kind, const void *data, size_t len,
+    uint64_t max_pixels, struct tundish_error *e)
+{
+	static int (*const readers[])(struct td_image_info *, const uint8_t *, size_t, struct tundish_error *) = {
+		[TD_IMAGE_BMP] = bmp_header,
+		[TD_IMAGE_GIF] = gif_header,
+		[TD_IMAGE_WEBP] = webp_header,
+		[TD_IMAGE_TIFF] = tiff_header,
+	};
+	struct td_image_info info = { .kind = kind, .channels = 3, .bits = 8 };
+	struct tundish_error why = { 0 };
+	if (!codec(&why))
+		return td_err(e, TUNDISH_E_UNSUPPORTED, "%s is not supported: %s", td_image_kind_name(kind), why.text);
+	int rc = readers[kind](&info, data, len, e);
+	if (rc == 0)
+		rc = td_image_check_size(info.width, info.height, max_pixels, e);
+	if (rc == 0)
+		*ret = info;
+	return rc;
+}
+
+int td_other_decode(struct td_pixels *ret, struct td_buf *pixels, const struct td_image_info *info,
+    const void *data, size_t len, const struct td_window *window, int background, struct tundish_error *e)
+{
+	const struct td_picture_codec *c = codec(e);
+	int rc = c ? c->decode(pixels, info, data, len, background, e) : TUNDISH_E_MODULE;
+	size_t stride = (size_t)info->width * 3;
+	if (rc == 0 && ret)
+		*ret = (struct td_pixels){ .data = pixels->data + window->y * stride + (size_t)window->x * 3,
+			.width = window->width, .height = window->height, .channels = 3, .step = 3, .stride = stride };
+	return rc;
+}

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""BMP, GIF, TIFF and WebP: kept, decoded, encoded anew, refused without the module."""
+import hashlib
+import os
+import shutil
+import subprocess
+import unittest
+
+import numpy as np
+
+from common import PROGRAM, SHARED, convert, digest, ffmpeg, needs_ffmpeg, needs_shared, new_folder, records, run
+
+CASE = SHARED / "cases/33-disguised-formats"
+LOSSLESS = "95108cafe6ff2e2d308c693a65596c329673b19ead0ee41800e94291d81fcc26"
+SUFFIXES = ("bmp", "gif", "tif", "webp")
+
+
+def raw(path, *arguments):
+    """The pixels as convert decodes them, and as ffmpeg does."""
+    record = records(convert(path, "--labels", "none", "--reencode", "raw", *arguments))[0]
+    return np.frombuffer(record["image/value"][0], np.uint8).reshape(record["image/shape"])
+
+
+@needs_shared
+class Case33(unittest.TestCase):
+    def test_kept(self):
+        out = new_folder()
+        text = run("convert", CASE / "in", "--keys", "slim", "-o", out / "x", code=1)
+        self.assertIn("html-named.jpg: no known format", text)
+        self.assertIn("text-named.png: no known format", text)
+        made = {r["image/filename"][0].decode(): r for r in records(out)}
+        self.assertEqual(len(made), 7)
+        for name, record in made.items():
+            kind = name.split("/")[1].split("-")[0].encode()
+            if kind != b"no":
+                self.assertEqual(record["image/format"][0], kind)
+            self.assertEqual(record["image/encoded"][0], (CASE / "in" / name).read_bytes())
+            self.assertEqual((record["image/height"], record["image/width"]), ([24], [32]))
+
+    def test_lossless_ones(self):
+        for record in records(convert(CASE / "in", "--reencode", "raw", "--keys", "slim", code=1)):
+            kind = record["image/filename"][0].decode().split("/")[1].split("-")[0]
+            if kind in ("png", "bmp", "webp", "tiff"):
+                self.assertEqual(hashlib.sha256(record["image/encoded/value"][0]).hexdigest(), LOSSLESS, kind)
+
+    def test_fed(self):
+        """A set of them goes through feed, in whatever way it is read."""
+        out = convert(CASE / "in", code=1)
+        run("feed", out, "--batch", 4, "--to", "hash")
+
+    def test_without_the_module(self):
+        folder = new_folder()
+        text = run("convert", CASE / "in", "-o", folder / "x", code=1,
+                   env={**os.environ, "TUNDISH_MODULES": str(folder)})
+        for kind in ("BMP", "GIF", "TIFF", "WebP"):
+            self.assertIn(f"{kind} is not supported: the pictures module is missing", text)
+        self.assertEqual(len(records(folder)), 3)
+
+
+@needs_ffmpeg
+class Made(unittest.TestCase):
+    """Pictures that ffmpeg writes."""
+
+    def make(self, suffix, *arguments, size="36x22"):
+        path = new_folder() / f"a.{suffix}"
+        ffmpeg("-f", "lavfi", "-i", f"testsrc2=size={size}", "-frames:v", 1, *arguments, path)
+        return path
+
+    def test_pixels(self):
+        for suffix, form in [("bmp", "bgr24"), ("bmp", "pal8"), ("bmp", "gray"), ("bmp", "bgra"), ("gif", "bgr8"),
+                             ("tif", "rgb24"), ("tif", "gray"), ("tif", "pal8"), ("tif", "rgba"), ("tif", "monob")]:
+            with self.subTest((suffix, form)):
+                path = self.make(suffix, "-pix_fmt", form)
+                want = np.frombuffer(ffmpeg("-i", path, "-frames:v", 1, "-f", "rawvideo", "-pix_fmt", "rgb24", "-"), np.uint8)
+                self.assertTrue(np.array_equal(raw(path), want.reshape(22, 36, 3)))
+
+    def test_sixteen_bits(self):
+        """The upper byte."""
+        path = self.make("tif", "-pix_fmt", "rgb48le")
+        want = np.frombuffer(ffmpeg("-i", path, "-f", "rawvideo", "-pix_fmt", "rgb48le", "-"), "<u2") >> 8
+        self.assertTrue(np.array_equal(raw(path), want.reshape(22, 36, 3)))
+
+    def test_changed(self):
+        for suffix, form in zip(SUFFIXES, (b"png", b"png", b"png", b"jpeg")):
+            if suffix == "webp":
+                continue
+            path = self.make(suffix, size="64x48")
+            made = records(convert(path, "--labels", "none", "--shorter-side", 24, "--keys", "slim"))[0]
+            self.assertEqual((made["image/height"], made["image/width"]), ([24], [32]))
+            self.assertEqual(made["image/format"][0], form)
+            made = records(convert(path, "--labels", "none", "--reencode", "jpeg:90", "--keys", "slim"))[0]
+            self.assertEqual(made["image/format"][0], b"jpeg")
+
+    def test_damaged(self):
+        """Cut at each place: bad, or the whole picture; never more than is there."""
+        for suffix in ("bmp", "gif", "tif"):
+            path = self.make(suffix)
+            data = path.read_bytes()
+            source = new_folder()
+            for n in range(1, 40):
+                (source / f"{n:02}.{suffix}").write_bytes(data[:len(data) * n // 40])
+            out = new_folder()
+            done = subprocess.run([PROGRAM, "convert", str(source), "--labels", "none", "-o", str(out / "x")],
+                                  capture_output=True, check=False, timeout=60)
+            self.assertIn(done.returncode, (1, 3), done.stderr)
+
+    def test_huge(self):
+        path = self.make("bmp")
+        data = bytearray(path.read_bytes())
+        data[18:26] = (60000).to_bytes(4, "little") * 2
+        path.write_bytes(data)
+        self.assertIn("60000 x 60000 is above the limit", run("convert", path, "-o", new_folder() / "x", code=3))
+
+    def test_threads(self):
+        source = new_folder()
+        for i, suffix in enumerate(("bmp", "gif", "tif") * 5):
+            shutil.copy(self.make(suffix), source / f"{i}.{suffix}")
+        sums = {digest(convert(source, "--labels", "none", "--reencode", "png", "-j", j)) for j in (1, 2, 3, 8, 99)}
+        self.assertEqual(len(sums), 1)
