@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/attr.h"
 
@@ -70,6 +71,10 @@ static void stage_gains(struct explain *e, const struct pass *pass, const struct
 		double rest = b->all - (double)s->busy_ns / 1e9;
 		double factor = rest > 0 ? b->all / rest : 1e3;
 		gain(e, bounded(pass, b, factor), "%s took no time", s->name);
+		if (strcmp(s->name, "decode") == 0 && pass->stats.decoded_bytes &&
+		    pass->stats.decoded_bytes <= pass->stats.memory / 2)
+			gain(e, bounded(pass, b, factor), "--cache memory:decoded held %.0f MiB of pictures",
+			    TD_MAX((double)pass->stats.decoded_bytes / 1048576, 1.0));
 	}
 }
 

@@ -11,7 +11,7 @@ enum explain_kind {
 };
 
 struct explain_gain {
-	char what[64];	/* "decode took no time" */
+	char what[80];	/* "decode took no time" */
 	double factor;	/* of the rate; a bound from above */
 };
 

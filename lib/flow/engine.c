@@ -394,6 +394,9 @@ static void add_times(struct tundish_flow *f, struct td_desk *desk, unsigned ite
 	desk->parse_ns = desk->decode_ns = desk->pixels_ns = 0;
 	f->stats.index_refused += desk->index_refused;
 	desk->index_refused = 0;
+	f->pictures += desk->pictures;
+	f->picture_bytes += desk->picture_bytes;
+	desk->pictures = desk->picture_bytes = 0;
 	for (int i = TD_STAGE_PARSE; i < TD_STAGES; i++)
 		s[i].items += items;
 }

@@ -167,6 +167,7 @@ struct tundish_flow {
 	uint64_t records, batches, bad, topped_up; /* handed out and told; the consumer's alone */
 	char cursor[64];
 	struct tundish_flow_stats stats;
+	uint64_t pictures, picture_bytes; /* see struct td_desk */
 	uint64_t started_ns;
 	struct td_trace *trace;	     /* or NULL */
 	pthread_mutex_t talk;	     /* the listener is called by one thread at a time */

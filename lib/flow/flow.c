@@ -406,6 +406,9 @@ TUNDISH_API void tundish_flow_stats(struct tundish_flow *f, struct tundish_flow_
 		struct td_wait_sum idle = { 0 };
 		td_pool_lock(f->pool);
 		s = f->stats;
+		if (f->cache.kind == TD_CACHE_NONE && f->pictures)
+			s.decoded_bytes = (uint64_t)((double)f->picture_bytes / (double)f->pictures *
+			    (double)f->share.records);
 		s.wall_ns = td_now_ns() - f->started_ns;
 		td_pool_idle(f->pool, f->threads, &idle);
 		td_pool_unlock(f->pool);
@@ -420,6 +423,7 @@ TUNDISH_API void tundish_flow_stats(struct tundish_flow *f, struct tundish_flow_
 	s.topped_up = f->topped_up;
 	s.bad = f->bad + f->set.faults;
 	s.memory_peak = f->ledger.peak;
+	s.memory = f->ledger.budget;
 	s.threads = f->threads;
 	s.prefetch = f->prefetch;
 	s.n_stages = TD_STAGES;

@@ -31,6 +31,7 @@ struct td_desk {
 	struct td_buf index;  /* of the JPEG that comes next */
 	uint64_t parse_ns, decode_ns, pixels_ns; /* time spent, monotonic */
 	unsigned index_refused; /* JPEG indexes that did not fit */
+	uint64_t pictures, picture_bytes; /* opened, and what all of each takes decoded */
 	uint64_t held;		/* in the ledger for the buffers above */
 };
 

@@ -271,6 +271,8 @@ static int make_picture(const struct td_recipe *r, struct td_desk *desk, const s
 	if (rc < 0)
 		return rc;
 	desk->parse_ns += td_now_ns() - begun;
+	desk->pictures++;
+	desk->picture_bytes += (uint64_t)from.info.width * from.info.height * 3;
 	struct td_picture p;
 	uint64_t need = decode_bytes(&from.info, &from.raw);
 	bool large = r->gate && enter(r->gate, desk, need);

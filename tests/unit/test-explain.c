@@ -34,6 +34,24 @@ static void a_stage(void **state)
 	assert_float_equal(e.gains[1].factor, 1.25, 1e-9);
 }
 
+/* Offered where the pictures fit into half of the memory. */
+static void a_cache(void **state)
+{
+	(void)state;
+	struct pass p = make(4, 16, 0, 10);
+	struct explain e;
+	p.stats.memory = 1000 << 20;
+	p.stats.decoded_bytes = 400 << 20;
+	explain_pass(&e, &p, 2);
+	assert_int_equal(e.n_gains, 3);
+	unsigned at = strstr(e.gains[0].what, "--cache") ? 0 : 1;
+	assert_string_equal(e.gains[at].what, "--cache memory:decoded held 400 MiB of pictures");
+	assert_float_equal(e.gains[at].factor, 5, 1e-9);
+	p.stats.decoded_bytes = 600 << 20;
+	explain_pass(&e, &p, 2);
+	assert_int_equal(e.n_gains, 2);
+}
+
 static void more_threads(void **state)
 {
 	(void)state;
@@ -99,6 +117,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_stage),
+		cmocka_unit_test(a_cache),
 		cmocka_unit_test(more_threads),
 		cmocka_unit_test(bounded_by_consumer),
 		cmocka_unit_test(waiting),
