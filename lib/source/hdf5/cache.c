@@ -5,6 +5,9 @@
 #include "base/err.h"
 #include "inside.h"
 
+#define AHEAD_MOST 64
+#define KEPT_BYTES ((uint64_t)64 << 20) /* below that nothing is thrown away */
+
 void td_h5_cache_init(struct td_h5_cache *c, uint64_t budget)
 {
 	*c = (struct td_h5_cache){ .budget = budget };
@@ -34,8 +37,15 @@ static void unlink_idle(struct td_h5_cache *c, struct td_h5_chunk *chunk)
 	chunk->newer = chunk->older = NULL;
 }
 
+/* One that all have had is the first to go. */
 static void link_idle(struct td_h5_cache *c, struct td_h5_chunk *chunk)
 {
+	if (chunk->times >= chunk->enough) {
+		chunk->newer = c->oldest;
+		*(c->oldest ? &c->oldest->older : &c->newest) = chunk;
+		c->oldest = chunk;
+		return;
+	}
 	chunk->older = c->newest;
 	*(c->newest ? &c->newest->newer : &c->oldest) = chunk;
 	c->newest = chunk;
@@ -53,30 +63,47 @@ static void discard(struct td_h5_cache *c, struct td_h5_chunk *chunk)
 	free(chunk);
 }
 
-/* Room for so many bytes; one that is over the budget passes alone. */
-static void make_room(struct td_h5_cache *c, uint64_t bytes)
+/* Makes room for so many bytes as far as nobody uses what is there. */
+static void drop_idle(struct td_h5_cache *c, uint64_t bytes)
 {
-	while (c->used && c->used + bytes > c->budget) {
+	while (c->oldest && c->used + bytes > c->budget) {
 		struct td_h5_chunk *old = c->oldest;
-		if (old) {
-			unlink_idle(c, old);
-			discard(c, old);
-		} else {
-			td_wait(&c->changed, &c->lock, &c->waits);
-		}
+		unlink_idle(c, old);
+		discard(c, old);
 	}
 }
 
-static struct td_h5_chunk *add(struct td_h5_cache *c, const void *owner, uint64_t number, uint64_t bytes)
+/* One that is over the budget passes alone. */
+static void make_room(struct td_h5_cache *c, uint64_t bytes)
+{
+	for (drop_idle(c, bytes); c->used && c->used + bytes > c->budget; drop_idle(c, bytes))
+		td_wait(&c->changed, &c->lock, &c->waits);
+}
+
+/* The memory of one that all have had, rather than new pages; NULL: none is to be had. */
+static uint8_t *reuse(struct td_h5_cache *c, uint64_t bytes)
+{
+	struct td_h5_chunk *old = c->oldest;
+	if (!old || old->times < old->enough || old->bytes != bytes || c->used < KEPT_BYTES)
+		return NULL;
+	uint8_t *data = old->data;
+	old->data = NULL;
+	unlink_idle(c, old);
+	discard(c, old);
+	return data;
+}
+
+static struct td_h5_chunk *add(struct td_h5_cache *c, const struct td_h5_want *w, uint64_t number)
 {
 	struct td_h5_chunk *chunk = calloc(1, sizeof *chunk);
 	if (!chunk)
 		return NULL;
-	*chunk = (struct td_h5_chunk){ .owner = owner, .number = number, .bytes = bytes, .users = 1 };
-	struct td_h5_chunk **bucket = bucket_of(c, owner, number);
+	*chunk = (struct td_h5_chunk){ .owner = w->owner, .number = number, .bytes = w->bytes, .users = 1,
+		.enough = w->enough, .data = reuse(c, w->bytes) };
+	struct td_h5_chunk **bucket = bucket_of(c, w->owner, number);
 	chunk->in_bucket = *bucket;
 	*bucket = chunk;
-	c->used += bytes;
+	c->used += w->bytes;
 	return chunk;
 }
 
@@ -91,27 +118,33 @@ static void leave(struct td_h5_cache *c, struct td_h5_chunk *chunk)
 	pthread_cond_broadcast(&c->changed);
 }
 
-/* The lock is held, and is left for the work. */
-static int fill_chunk(struct td_h5_cache *c, struct td_h5_chunk *chunk,
-    int (*fill)(void *ctx, uint8_t *data, struct tundish_error *e), void *ctx, struct tundish_error *e)
+/* Adds it and makes it: the lock is held, and is left for the work. */
+static int make(struct td_h5_chunk **ret, struct td_h5_cache *c, const struct td_h5_want *w, uint64_t ahead,
+    struct tundish_error *e)
 {
+	struct td_h5_chunk *chunk = add(c, w, w->number + ahead * w->step);
+	if (!chunk)
+		return td_err_memory(e);
 	pthread_mutex_unlock(&c->lock);
-	chunk->data = malloc(chunk->bytes ? chunk->bytes : 1);
-	int rc = chunk->data ? fill(ctx, chunk->data, e) : td_err_memory(e);
+	if (!chunk->data)
+		chunk->data = malloc(w->bytes ? w->bytes : 1);
+	int rc = chunk->data ? w->fill(w->ctx, ahead, chunk->data, e) : td_err_memory(e);
 	pthread_mutex_lock(&c->lock);
 	chunk->ready = true;
 	chunk->failed = rc < 0;
 	pthread_cond_broadcast(&c->changed);
 	if (rc < 0)
 		leave(c, chunk);
+	else
+		*ret = chunk;
 	return rc;
 }
 
 /* One that is there or being made: 1; or 0. A failed one is tried again: whoever wants it
  * gets an error of its own. */
-static int join(struct td_h5_chunk **ret, struct td_h5_cache *c, const void *owner, uint64_t number)
+static int join(struct td_h5_chunk **ret, struct td_h5_cache *c, const struct td_h5_want *w)
 {
-	struct td_h5_chunk *chunk = find(c, owner, number);
+	struct td_h5_chunk *chunk = find(c, w->owner, w->number);
 	if (!chunk)
 		return 0;
 	if (chunk->users++ == 0)
@@ -126,26 +159,44 @@ static int join(struct td_h5_chunk **ret, struct td_h5_cache *c, const void *own
 	return 0;
 }
 
-int td_h5_cache_get(struct td_h5_chunk **ret, struct td_h5_cache *c, const void *owner, uint64_t number,
-    uint64_t bytes, int (*fill)(void *ctx, uint8_t *data, struct tundish_error *e), void *ctx,
+/* Instead of waiting: true when one of the next was made. It stays, for those who want it;
+ * what is wrong with it is told then. */
+static bool work_ahead(struct td_h5_cache *c, const struct td_h5_want *w)
+{
+	const struct td_h5_chunk *wanted = find(c, w->owner, w->number);
+	struct td_h5_chunk *made;
+	if (!wanted || wanted->ready)
+		return false;
+	for (uint64_t ahead = 1; ahead <= TD_MIN(w->left, (uint64_t)AHEAD_MOST); ahead++) {
+		if (find(c, w->owner, w->number + ahead * w->step))
+			continue;
+		drop_idle(c, w->bytes);
+		if (c->used + w->bytes > c->budget || make(&made, c, w, ahead, NULL) < 0)
+			return false;
+		leave(c, made);
+		return true;
+	}
+	return false;
+}
+
+int td_h5_cache_get(struct td_h5_chunk **ret, struct td_h5_cache *c, const struct td_h5_want *w,
     struct tundish_error *e)
 {
-	struct td_h5_chunk *chunk = NULL;
 	int rc = 0;
 	pthread_mutex_lock(&c->lock);
-	if (!join(&chunk, c, owner, number)) {
-		make_room(c, bytes);
+	while (work_ahead(c, w))
+		;
+	if (!join(ret, c, w)) {
+		make_room(c, w->bytes);
 		/* somebody may have come first, while this waited */
-		while (find(c, owner, number) && !join(&chunk, c, owner, number))
+		bool there = false;
+		while (find(c, w->owner, w->number) && !(there = join(ret, c, w)))
 			;
-		if (!chunk) {
-			chunk = add(c, owner, number, bytes);
-			rc = chunk ? fill_chunk(c, chunk, fill, ctx, e) : td_err_memory(e);
-		}
+		rc = there ? 0 : make(ret, c, w, 0, e);
 	}
-	pthread_mutex_unlock(&c->lock);
 	if (rc == 0)
-		*ret = chunk;
+		(*ret)->times++;
+	pthread_mutex_unlock(&c->lock);
 	return rc;
 }
 
@@ -176,6 +227,31 @@ void td_h5_cache_fini(struct td_h5_cache *c)
 		unlink_idle(c, chunk);
 		discard(c, chunk);
 	}
+	while (c->rooms) {
+		struct td_h5_room *room = c->rooms;
+		c->rooms = room->next;
+		td_buf_free(&room->raw);
+		td_buf_free(&room->scratch);
+		free(room);
+	}
 	pthread_cond_destroy(&c->changed);
 	pthread_mutex_destroy(&c->lock);
+}
+
+struct td_h5_room *td_h5_room_take(struct td_h5_cache *c)
+{
+	pthread_mutex_lock(&c->lock);
+	struct td_h5_room *room = c->rooms;
+	if (room)
+		c->rooms = room->next;
+	pthread_mutex_unlock(&c->lock);
+	return room ? room : calloc(1, sizeof *room);
+}
+
+void td_h5_room_put(struct td_h5_cache *c, struct td_h5_room *room)
+{
+	pthread_mutex_lock(&c->lock);
+	room->next = c->rooms;
+	c->rooms = room;
+	pthread_mutex_unlock(&c->lock);
 }

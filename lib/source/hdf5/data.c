@@ -395,6 +395,7 @@ static int read_pieces(struct td_h5_data *d, uint64_t at, uint64_t bytes, uint8_
 
 struct fetch {
 	struct td_h5_data *d;
+	struct td_h5_cache *cache;
 	hsize_t start[H5S_MAX_RANK];
 };
 
@@ -418,23 +419,25 @@ static int read_raw(struct td_h5_data *d, const hsize_t *start, struct td_buf *r
 	return 0;
 }
 
-static int fill_ours(struct td_h5_data *d, const hsize_t *start, uint8_t *out, struct tundish_error *e)
+static int fill_ours(struct td_h5_data *d, struct td_h5_cache *cache, const hsize_t *start, uint8_t *out,
+    struct tundish_error *e)
 {
-	struct td_buf raw = { 0 }, scratch = { 0 };
 	struct tundish_error why = { 0 };
+	struct td_h5_room *room = td_h5_room_take(cache);
 	uint32_t mask = 0;
+	if (!room)
+		return td_err_memory(e);
 	td_h5_enter();
-	int rc = read_raw(d, start, &raw, &mask, e);
+	int rc = read_raw(d, start, &room->raw, &mask, e);
 	td_h5_leave();
-	if (rc == 0 && raw.len == 0) {
+	if (rc == 0 && room->raw.len == 0) {
 		put_fill(d, out, d->chunk_bytes);
 	} else if (rc == 0) {
-		rc = td_h5_unfilter(out, d->chunk_bytes, &raw, &scratch, d->filters, d->n_filters, mask, &why);
+		rc = td_h5_unfilter(out, d->chunk_bytes, room, d->filters, d->n_filters, mask, &why);
 		if (rc < 0)
 			td_err(e, rc, "dataset %s: %s", TD_ESC(d->path), why.text);
 	}
-	td_buf_free(&raw);
-	td_buf_free(&scratch);
+	td_h5_room_put(cache, room);
 	return rc;
 }
 
@@ -456,20 +459,22 @@ static int read_box(struct td_h5_data *d, const hsize_t *start, const hsize_t *c
 	return rc;
 }
 
-static int fill_chunk(void *ctx, uint8_t *out, struct tundish_error *e)
+static int fill_chunk(void *ctx, uint64_t ahead, uint8_t *out, struct tundish_error *e)
 {
-	struct fetch *f = ctx;
+	const struct fetch *f = ctx;
 	struct td_h5_data *d = f->d;
-	hsize_t count[H5S_MAX_RANK], room[H5S_MAX_RANK];
+	hsize_t start[H5S_MAX_RANK], count[H5S_MAX_RANK], room[H5S_MAX_RANK];
+	memcpy(start, f->start, sizeof start);
+	start[0] += ahead * d->chunk[0];
 	if (d->ours)
-		return fill_ours(d, f->start, out, e);
+		return fill_ours(d, f->cache, start, out, e);
 	for (unsigned i = 0; i < d->rank; i++) {
 		room[i] = d->chunk[i];
-		count[i] = TD_MIN(d->chunk[i], d->dims[i] - f->start[i]);
+		count[i] = TD_MIN(d->chunk[i], d->dims[i] - start[i]);
 	}
 	memset(out, 0, d->chunk_bytes);
 	td_h5_enter();
-	int rc = read_box(d, f->start, count, room, out, e);
+	int rc = read_box(d, start, count, room, out, e);
 	td_h5_leave();
 	return rc;
 }
@@ -480,18 +485,23 @@ static void copy_chunk(const struct td_h5_data *d, const hsize_t *start, const u
 {
 	uint64_t from[H5S_MAX_RANK], count[H5S_MAX_RANK], at[H5S_MAX_RANK] = { 0 };
 	unsigned last = d->rank - 1;
+	uint64_t run = d->element_bytes;
 	for (unsigned i = 0; i < d->rank; i++) {
 		uint64_t low = i ? 0 : first, high = i ? d->dims[i] : first + n;
 		from[i] = TD_MAX(low, (uint64_t)start[i]);
 		count[i] = TD_MIN(high, (uint64_t)start[i] + d->chunk[i]) - from[i];
 	}
+	/* axes that are whole on both sides lie in one run */
+	run *= count[last];
+	while (last && count[last] == d->chunk[last] && count[last] == d->dims[last])
+		run *= count[--last];
 	for (bool more = true; more;) {
 		uint64_t in = 0, to = 0;
 		for (unsigned i = 0; i < d->rank; i++) {
 			in = in * d->chunk[i] + from[i] + at[i] - start[i];
 			to = to * (i ? d->dims[i] : n) + from[i] + at[i] - (i ? 0 : first);
 		}
-		memcpy(out + to * d->element_bytes, chunk + in * d->element_bytes, count[last] * d->element_bytes);
+		memcpy(out + to * d->element_bytes, chunk + in * d->element_bytes, run);
 		more = false;
 		for (unsigned i = last; i-- > 0 && !more;) {
 			at[i] = at[i] + 1 < count[i] ? at[i] + 1 : 0;
@@ -503,14 +513,19 @@ static void copy_chunk(const struct td_h5_data *d, const hsize_t *start, const u
 static int read_chunks(struct td_h5_data *d, struct td_h5_cache *cache, uint64_t first, uint64_t n, uint8_t *out,
     struct tundish_error *e)
 {
-	struct fetch f = { .d = d };
+	struct fetch f = { .d = d, .cache = cache };
 	f.start[0] = first - first % d->chunk[0];
 	for (bool more = true; more;) {
 		struct td_h5_chunk *chunk;
-		uint64_t number = 0;
-		for (unsigned i = 0; i < d->rank; i++)
-			number = number * ((d->dims[i] + d->chunk[i] - 1) / d->chunk[i]) + f.start[i] / d->chunk[i];
-		int rc = td_h5_cache_get(&chunk, cache, d, number, d->chunk_bytes, fill_chunk, &f, e);
+		struct td_h5_want want = { .owner = d, .step = 1, .bytes = d->chunk_bytes,
+			.enough = TD_MIN(d->chunk[0], d->dims[0]), .fill = fill_chunk, .ctx = &f };
+		for (unsigned i = 0; i < d->rank; i++) {
+			uint64_t across = (d->dims[i] + d->chunk[i] - 1) / d->chunk[i];
+			want.number = want.number * across + f.start[i] / d->chunk[i];
+			want.step *= i ? across : 1;
+		}
+		want.left = (d->dims[0] - f.start[0] - 1) / d->chunk[0];
+		int rc = td_h5_cache_get(&chunk, cache, &want, e);
 		if (rc < 0)
 			return rc;
 		copy_chunk(d, f.start, chunk->data, first, n, out);

@@ -28,34 +28,29 @@ bool td_h5_filters_ours(const struct td_h5_filter *filters, unsigned n)
 	return packers <= 1; /* how much lies between two is known nowhere */
 }
 
-static int inflate_all(struct td_buf *out, const struct td_buf *in, uint64_t bytes, struct tundish_error *e)
+static int inflate_all(uint8_t *out, const struct td_buf *in, uint64_t bytes, struct tundish_error *e)
 {
 	struct inflate_state *s = malloc(sizeof *s);
-	if (!s || !td_buf_fit(out, bytes))
-		return free(s), td_err_memory(e);
+	if (!s)
+		return td_err_memory(e);
 	isal_inflate_init(s);
 	s->crc_flag = ISAL_ZLIB;
 	s->next_in = in->data;
-	s->next_out = out->data;
+	s->next_out = out;
 	s->avail_in = (uint32_t)in->len;
 	s->avail_out = (uint32_t)bytes;
 	int status = isal_inflate(s);
 	bool whole = status == ISAL_DECOMP_OK && s->block_state == ISAL_BLOCK_FINISH && s->avail_out == 0;
 	free(s);
-	if (!whole)
-		return td_err(e, TUNDISH_E_CORRUPT, "damaged chunk: its deflate data do not hold");
-	out->len = bytes;
-	return 0;
+	return whole ? 0 : td_err(e, TUNDISH_E_CORRUPT, "damaged chunk: its deflate data do not hold");
 }
 
 /* LibLZF's form: a byte below 32 is followed by that many and one literals, any other by
  * where a copy comes from and how long it is. */
-static int unpack_lzf(struct td_buf *out, const struct td_buf *in, uint64_t bytes, struct tundish_error *e)
+static int unpack_lzf(uint8_t *out, const struct td_buf *in, uint64_t bytes, struct tundish_error *e)
 {
 	const uint8_t *p = in->data, *end = p + in->len;
-	if (!td_buf_fit(out, bytes))
-		return td_err_memory(e);
-	uint8_t *o = out->data, *o_end = o + bytes;
+	uint8_t *o = out, *o_end = o + bytes;
 	while (p < end) {
 		unsigned control = *p++;
 		if (control < 32) {
@@ -76,35 +71,39 @@ static int unpack_lzf(struct td_buf *out, const struct td_buf *in, uint64_t byte
 		}
 		size_t back = (size_t)(control & 31) << 8 | *p++;
 		back++;
-		if (back > (size_t)(o - out->data) || n > (size_t)(o_end - o)) {
+		if (back > (size_t)(o - out) || n > (size_t)(o_end - o)) {
 			p = NULL;
 			break;
 		}
 		for (; n; n--, o++)
 			*o = o[-(ptrdiff_t)back];
 	}
-	if (p != end || o != o_end)
-		return td_err(e, TUNDISH_E_CORRUPT, "damaged chunk: its LZF data do not hold");
-	out->len = bytes;
-	return 0;
+	return p == end && o == o_end ? 0 : td_err(e, TUNDISH_E_CORRUPT, "damaged chunk: its LZF data do not hold");
 }
 
-/* Byte k of all numbers stand together. */
-static int unshuffle(struct td_buf *out, const struct td_buf *in, size_t width, struct tundish_error *e)
-{
-	size_t n = width ? in->len / width : 0;
-	if (!td_buf_fit(out, in->len))
-		return td_err_memory(e);
-	if (width <= 1 || n <= 1) {
-		memcpy(out->data, in->data, in->len);
-	} else {
-		for (size_t k = 0; k < width; k++)
-			for (size_t i = 0; i < n; i++)
-				out->data[i * width + k] = in->data[k * n + i];
-		memcpy(out->data + n * width, in->data + n * width, in->len - n * width);
+/* Byte k of all numbers stand together: `n` bytes on from byte k - 1. */
+#define JOIN(type)                                                                                         \
+	for (size_t i = 0; i < n; i++) {                                                                   \
+		type v = 0;                                                                                \
+		for (size_t k = 0; k < sizeof v; k++)                                                      \
+			v |= (type)((type)in[k * n + i] << 8 * k);                                         \
+		memcpy(out + i * sizeof v, &v, sizeof v);                                                  \
 	}
-	out->len = in->len;
-	return 0;
+
+static void unshuffle(uint8_t *restrict out, const uint8_t *restrict in, uint64_t bytes, size_t width)
+{
+	size_t n = width > 1 ? bytes / width : 0;
+	if (width == 2)
+		JOIN(uint16_t)
+	else if (width == 4)
+		JOIN(uint32_t)
+	else if (width == 8)
+		JOIN(uint64_t)
+	else
+		for (size_t i = 0; i < n; i++)
+			for (size_t k = 0; k < width; k++)
+				out[i * width + k] = in[k * n + i];
+	memcpy(out + n * width, in + n * width, bytes - n * width);
 }
 
 static uint32_t fletcher32(const uint8_t *p, size_t bytes)
@@ -140,34 +139,60 @@ static int check_sum(struct td_buf *data, struct tundish_error *e)
 	    td_err(e, TUNDISH_E_CORRUPT, "damaged chunk: its checksum is %08" PRIx32 ", not %08" PRIx32, is, told);
 }
 
-int td_h5_unfilter(uint8_t *out, uint64_t bytes, struct td_buf *raw, struct td_buf *scratch,
-    const struct td_h5_filter *filters, unsigned n, uint32_t mask, struct tundish_error *e)
+/* The filters that change bytes from `i` down, this one not counted. */
+static bool more_below(const struct td_h5_filter *filters, unsigned i, uint32_t mask)
+{
+	while (i-- > 0)
+		if (filters[i].id != FLETCHER32 && !(mask >> i & 1))
+			return true;
+	return false;
+}
+
+/* Undoes one that changes bytes: the last straight into `out`, others into the raw buffer. */
+static int undo(uint8_t *out, uint64_t bytes, struct td_h5_room *room, const struct td_h5_filter *f, uint64_t packed,
+    bool last, struct tundish_error *e)
+{
+	uint64_t makes = f->id == SHUFFLE ? room->raw.len : packed;
+	bool direct = last && makes == bytes;
+	int rc = 0;
+	if (!direct && !td_buf_fit(&room->scratch, makes))
+		return td_err_memory(e);
+	uint8_t *to = direct ? out : room->scratch.data;
+	if (f->id == DEFLATE)
+		rc = inflate_all(to, &room->raw, makes, e);
+	else if (f->id == LZF)
+		rc = unpack_lzf(to, &room->raw, makes, e);
+	else
+		unshuffle(to, room->raw.data, makes, f->n_values ? f->values[0] : 0);
+	if (direct || rc < 0)
+		return rc < 0 ? rc : 1;
+	struct td_buf swap = room->raw;
+	room->raw = room->scratch;
+	room->scratch = swap;
+	room->raw.len = makes;
+	return 0;
+}
+
+int td_h5_unfilter(uint8_t *out, uint64_t bytes, struct td_h5_room *room, const struct td_h5_filter *filters,
+    unsigned n, uint32_t mask, struct tundish_error *e)
 {
 	uint64_t packed = bytes; /* what goes into the packing filter */
 	int rc = 0;
+	bool sums = false; /* some that come behind the bytes are still to be checked */
 	for (unsigned i = 0; i < n && filters[i].id != DEFLATE && filters[i].id != LZF; i++)
 		packed += filters[i].id == FLETCHER32 && !(mask >> i & 1) ? 4 : 0;
+	sums = packed != bytes;
 	for (unsigned i = n; rc == 0 && i-- > 0;) {
-		const struct td_h5_filter *f = &filters[i];
 		if (mask >> i & 1)
 			continue;
-		if (f->id == FLETCHER32) {
-			rc = check_sum(raw, e);
-			continue;
-		}
-		if (f->id == DEFLATE)
-			rc = inflate_all(scratch, raw, packed, e);
-		else if (f->id == LZF)
-			rc = unpack_lzf(scratch, raw, packed, e);
+		if (filters[i].id == FLETCHER32)
+			rc = check_sum(&room->raw, e);
 		else
-			rc = unshuffle(scratch, raw, f->n_values ? f->values[0] : 0, e);
-		struct td_buf swap = *raw;
-		*raw = *scratch;
-		*scratch = swap;
+			rc = undo(out, bytes, room, &filters[i], packed, !sums && !more_below(filters, i, mask), e);
 	}
-	if (rc == 0 && raw->len != bytes)
-		rc = td_err(e, TUNDISH_E_CORRUPT, "damaged chunk: %zu bytes, not %" PRIu64, raw->len, bytes);
+	if (rc == 0 && room->raw.len != bytes)
+		rc = td_err(e, TUNDISH_E_CORRUPT, "damaged chunk: %zu bytes, not %" PRIu64, room->raw.len, bytes);
 	if (rc == 0)
-		memcpy(out, raw->data, bytes);
-	return rc;
+		memcpy(out, room->raw.data, bytes);
+	return rc > 0 ? 0 : rc;
 }

@@ -125,6 +125,7 @@ struct td_h5_chunk {
 	uint8_t *data;
 	uint64_t bytes;
 	unsigned users;
+	uint64_t times, enough; /* how often it was wanted, and will be by those who go through once */
 	bool ready, failed;
 };
 
@@ -136,19 +137,38 @@ struct td_h5_cache {
 	uint64_t budget, used;
 	struct td_h5_chunk *buckets[TD_H5_BUCKETS];
 	struct td_h5_chunk *newest, *oldest; /* all that nobody uses */
+	struct td_h5_room *rooms;
 	struct td_wait_stats waits;
 };
 
 void td_h5_cache_init(struct td_h5_cache *c, uint64_t budget);
-/* The chunk `number` of `owner`, of that many bytes; made by `fill` the first time. Others
- * that want it wait for that. Whoever has one asks for no other before it gives it back. */
-int td_h5_cache_get(struct td_h5_chunk **ret, struct td_h5_cache *c, const void *owner, uint64_t number,
-    uint64_t bytes, int (*fill)(void *ctx, uint8_t *data, struct tundish_error *e), void *ctx,
+/* A chunk, and those that will be wanted next: `left` more, `step` apart. */
+struct td_h5_want {
+	const void *owner;
+	uint64_t number, step, left;
+	uint64_t bytes; /* of each */
+	uint64_t enough;/* how often each is wanted by those who go through once: its rows */
+	/* Makes the one that is `ahead` steps away. */
+	int (*fill)(void *ctx, uint64_t ahead, uint8_t *data, struct tundish_error *e);
+	void *ctx;
+};
+/* The chunk, made the first time. Whoever would have to wait for one that another thread is
+ * making makes one of the next meanwhile, where there is room. Whoever has one asks for no
+ * other before it gives it back. */
+int td_h5_cache_get(struct td_h5_chunk **ret, struct td_h5_cache *c, const struct td_h5_want *want,
     struct tundish_error *e);
 void td_h5_cache_put(struct td_h5_cache *c, struct td_h5_chunk *chunk);
 /* Drops what an owner has there. */
 void td_h5_cache_drop(struct td_h5_cache *c, const void *owner);
 void td_h5_cache_fini(struct td_h5_cache *c);
+
+/* Where one thread unpacks; recycled, so there are as many as threads. NULL without memory. */
+struct td_h5_room {
+	struct td_h5_room *next;
+	struct td_buf raw, scratch;
+};
+struct td_h5_room *td_h5_room_take(struct td_h5_cache *c);
+void td_h5_room_put(struct td_h5_cache *c, struct td_h5_room *room);
 
 /* ---- filter.c ---- */
 
@@ -161,9 +181,10 @@ struct td_h5_filter {
 
 /* Whether all of them can be undone here. */
 bool td_h5_filters_ours(const struct td_h5_filter *filters, unsigned n);
-/* Undoes them: `bytes` come out, or it is CORRUPT. Bits of `mask` are filters left out. */
-int td_h5_unfilter(uint8_t *out, uint64_t bytes, struct td_buf *raw, struct td_buf *scratch,
-    const struct td_h5_filter *filters, unsigned n, uint32_t mask, struct tundish_error *e);
+/* Undoes them to what is in room->raw: `bytes` come out, or it is CORRUPT. Bits of `mask` are
+ * filters left out. */
+int td_h5_unfilter(uint8_t *out, uint64_t bytes, struct td_h5_room *room, const struct td_h5_filter *filters,
+    unsigned n, uint32_t mask, struct tundish_error *e);
 
 /* ---- data.c ---- */
 
