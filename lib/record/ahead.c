@@ -15,6 +15,7 @@
 #define MEMBER_BYTES ((size_t)4 << 20) /* larger ones are left to the reader in order */
 #define INFLATED_BYTES ((size_t)8 << 20)
 #define KEPT_BYTES ((size_t)4 << 20) /* buffers above that are given back after use */
+#define MOST_JOBS 64		     /* hostile files have members of 20 bytes */
 #define LEAST_BYTES 18		     /* of a member: header and trailer */
 #define MOST_FACTOR 1032	     /* deflate makes no more of a byte */
 
@@ -38,6 +39,7 @@ struct td_ahead {
 
 	struct job *spare;
 	uint64_t bytes; /* of the jobs in the list */
+	unsigned n;	/* how many they are */
 	bool taken;	/* the first one was handed out */
 
 	/* under the pool's lock once there is one */
@@ -140,6 +142,7 @@ static void drop_first(struct td_ahead *a)
 	struct job *job = a->first;
 	a->first = job->next;
 	a->bytes -= held_bytes(job);
+	a->n--;
 	a->taken = false;
 	if (job->in.cap + job->out.cap > KEPT_BYTES) {
 		td_buf_free(&job->in);
@@ -216,6 +219,7 @@ static void add_job(struct td_ahead *a, struct job *job)
 		a->first = job;
 	a->last = job;
 	a->bytes += held_bytes(job);
+	a->n++;
 	if (a->pool)
 		td_pool_wake(a->pool, 1);
 	unlock(a);
@@ -224,7 +228,7 @@ static void add_job(struct td_ahead *a, struct job *job)
 static void look_further(struct td_ahead *a)
 {
 	struct job *job;
-	while (!a->lost && a->bytes < td_ahead_bytes(a->threads)) {
+	while (!a->lost && a->n < MOST_JOBS && a->bytes < td_ahead_bytes(a->threads)) {
 		if ((job = read_member(a))) {
 			add_job(a, job);
 			continue;

@@ -460,6 +460,30 @@ static void test_ahead_nested(void **state)
 	free_set(&inner);
 }
 
+/* Members of 20 bytes, tens of thousands of them, before one record. */
+static void test_ahead_tiny(void **state)
+{
+	(void)state;
+	struct td_buf empty = { 0 }, file = { 0 }, frame = { 0 };
+	struct read r;
+	uint32_t adler;
+	assert_int_equal(td_compress_piece(&empty, TUNDISH_GZIP, 0, "", 0, &adler, NULL), 0);
+	for (int i = 0; i < 30000; i++)
+		assert_true(td_buf_add(&file, empty.data, empty.len));
+	add_frame(&frame, "tundish", 7);
+	assert_int_equal(td_compress_piece(&file, TUNDISH_GZIP, 0, frame.data, frame.len, &adler, NULL), 0);
+	read_start(&r);
+	r.o.threads = 8;
+	read_memory(&r, file.data, file.len, 0);
+	assert_int_equal(r.rc, 0);
+	assert_string_equal(FAULTS(&r), "");
+	assert_int_equal(r.n, 1);
+	read_free(&r);
+	td_buf_free(&empty);
+	td_buf_free(&file);
+	td_buf_free(&frame);
+}
+
 /* Cut anywhere, each compression gives all records that are there. */
 static void test_cut(void **state)
 {
@@ -593,6 +617,7 @@ int main(void)
 		cmocka_unit_test(test_default_size),
 		cmocka_unit_test(test_ahead),
 		cmocka_unit_test(test_ahead_nested),
+		cmocka_unit_test(test_ahead_tiny),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_seek),
 		cmocka_unit_test(test_seek_stream),
