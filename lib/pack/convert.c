@@ -181,6 +181,8 @@ static int64_t clip_length(const struct convert *c)
 /* The feature that arrays are. */
 static const char *array_key(const struct convert *c)
 {
+	if (c->list.n_clips)
+		return "frames";
 	return c->list.n_sounds && c->list.n_sounds == c->list.arrays.n ? "audio" : c->keys.image;
 }
 
@@ -201,7 +203,7 @@ static bool picture_features(struct convert *c)
 	struct td_pack *p = &c->p;
 	const struct td_key_names *k = &c->keys;
 	bool raw = c->prepare.form == TD_FORM_RAW;
-	return (raw ? tensor_features(c, c->prepare.sixteen ? TD_UINT16 : TD_UINT8, 3, NULL)
+	return (raw ? tensor_features(c, c->prepare.sixteen ? TD_UINT16 : TD_UINT8, c->list.n_clips ? 4 : 3, NULL)
 		    : td_pack_feature(p, c->list.n_clips ? "frames" : k->image, TD_FEATURE_IMAGE,
 			  clip_length(c))) &&
 	    td_pack_feature(p, k->height, TD_FEATURE_INT, 1) &&
@@ -452,10 +454,18 @@ static int make_clip(struct convert *c, const struct subject *subject, struct ha
 	int rc = td_prepare_made(&c->prepare, &h->desk, pictures[0].data, pictures[0].len, &first, e);
 	if (rc < 0)
 		return rc;
-	const struct td_bytes format = bytes_of(td_image_format_name(first.info.kind));
+	const struct td_bytes format = bytes_of(first.raw ? "raw" : td_image_format_name(first.info.kind));
 	const int64_t width = first.info.width, height = first.info.height;
+	const struct td_bytes all = { s->data.data, s->data.len }, dtype = bytes_of("uint8");
+	const int64_t shape[] = { (int64_t)n, height, width, 3 };
 	struct fields *f = start_fields(h);
-	add_field(f, &(struct td_field){ .key = "frames", .kind = TUNDISH_BYTES, .n = n, .bytes = pictures, .step = 1 });
+	if (first.raw && all.len != n * first.info.height * (size_t)first.info.width * 3)
+		return td_err(e, TUNDISH_E_UNSUPPORTED, "the frames of a clip differ in size");
+	add_bytes(f, first.raw ? c->value_key : NULL, &all);
+	add_field(f, &(struct td_field){ .key = first.raw ? c->shape_key : NULL, .kind = TUNDISH_INT64, .n = 4, .ints = shape });
+	add_bytes(f, first.raw ? "dtype" : NULL, &dtype);
+	add_field(f, &(struct td_field){ .key = first.raw ? NULL : "frames", .kind = TUNDISH_BYTES, .n = n,
+		.bytes = pictures, .step = 1 });
 	add_bytes(f, k->format, &format);
 	add_int(f, k->height, &height);
 	add_int(f, k->width, &width);

@@ -455,6 +455,17 @@ int td_prepare_picture(struct td_prepare *p, struct td_prep_desk *desk, const vo
 
 /* ---- pixels ---- */
 
+static int add_raw(struct td_prep_desk *desk, struct td_buf *out, const struct td_pixels *pixels,
+    struct tundish_error *e)
+{
+	desk->raw_width = pixels->width;
+	desk->raw_height = pixels->height;
+	for (uint32_t y = 0; y < pixels->height; y++)
+		if (!td_buf_add(out, pixels->data + y * pixels->stride, (size_t)pixels->width * 3))
+			return td_err_memory(e);
+	return 0;
+}
+
 int td_prepare_pixels(struct td_prepare *p, struct td_prep_desk *desk, struct td_buf *out,
     const struct td_pixels *pixels, struct tundish_error *e)
 {
@@ -464,12 +475,14 @@ int td_prepare_pixels(struct td_prepare *p, struct td_prep_desk *desk, struct td
 	};
 	struct shape s = wished_shape(p, &as);
 	struct td_pixels made = *pixels;
-	if (p->form == TD_FORM_RAW)
-		return td_err(e, TUNDISH_E_UNSUPPORTED, "reencode: raw is for files of pictures");
+	if (p->form == TD_FORM_RAW && p->sixteen)
+		return td_err(e, TUNDISH_E_UNSUPPORTED, "reencode: frames of videos are raw:uint8 only");
 	int rc = s.smaller ? reshape(p, desk, &s, &made, e) : 0;
 	if (rc < 0)
 		return rc;
 	count(p, &as, &s);
+	if (p->form == TD_FORM_RAW)
+		return add_raw(desk, out, &made, e);
 	return p->form == TD_FORM_PNG ? td_png_encode(out, &made, e) :
 					td_jpeg_encode(out, &made, p->quality, e);
 }
@@ -480,6 +493,13 @@ int td_prepare_made(struct td_prepare *p, struct td_prep_desk *desk, const void 
 	struct td_prepared made = {
 		.image = { data, len }, .traits = { .orientation = 1, .colours = "rgb" }, .bits = 8
 	};
+	made.raw = p->form == TD_FORM_RAW;
+	if (made.raw) {
+		made.info = (struct td_image_info){ .width = desk->raw_width, .height = desk->raw_height, .channels = 3,
+			.bits = 8 };
+		*ret = made;
+		return 0;
+	}
 	int rc = td_image_header(&made.info, data, len, p->o->max_pixels, e);
 	if (rc == 0 && p->index == TD_INDEX_MAKE)
 		rc = need_decoder(p, desk, e);

@@ -62,6 +62,7 @@ struct td_prep_desk {
 	struct td_decoder *decoder;
 	struct td_scratch scratch;
 	struct td_buf encoded, index, record, made, wide, turned;
+	uint32_t raw_width, raw_height; /* of the last frame that td_prepare_pixels() made raw */
 };
 void td_prep_desk_free(struct td_prep_desk *desk);
 
