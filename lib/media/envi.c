@@ -79,13 +79,14 @@ static int data_type(enum td_elem *ret, const struct td_envi_header *h, struct t
 	return 0;
 }
 
-static int interleave(struct td_envi *v, const struct td_envi_header *h, int flags, struct tundish_error *e)
+static int interleave(struct td_raster *r, const struct td_envi_header *h, struct tundish_error *e)
 {
+	struct td_envi *v = r->own;
 	static const char *const words[] = { "bsq", "bil", "bip" };
 	static const int forced[] = { TD_RASTER_BSQ, TD_RASTER_BIL, TD_RASTER_BIP };
 	const struct td_envi_field *f = td_envi_find(h, "interleave");
 	for (size_t i = 0; i < TD_COUNT(forced); i++)
-		if (flags & forced[i]) {
+		if (r->flags & forced[i]) {
 			v->interleave = (enum td_envi_interleave)i;
 			return 0;
 		}
@@ -96,7 +97,10 @@ static int interleave(struct td_envi *v, const struct td_envi_header *h, int fla
 			v->interleave = (enum td_envi_interleave)i;
 			return 0;
 		}
-	return bad_value(f, "bsq, bil or bip", e);
+	if (!(r->flags & TD_RASTER_HEADER_ONLY))
+		return bad_value(f, "bsq, bil or bip", e);
+	td_raster_notice(r, "no interleave that is known: give --interleave to read it");
+	return 0;
 }
 
 static int file_type(struct td_envi *v, const struct td_envi_header *h, struct tundish_error *e)
@@ -373,7 +377,7 @@ static int take_header(struct td_raster *r, const struct td_envi_header *h, stru
 	if (rc == 0)
 		rc = data_type(&r->info.dtype, h, e);
 	if (rc == 0)
-		rc = interleave(v, h, r->flags, e);
+		rc = interleave(r, h, e);
 	if (rc == 0)
 		rc = file_type(v, h, e);
 	if (rc == 0)

@@ -359,6 +359,9 @@ PY
 	sed -i 's/= bsq/= bup/' in/c.hdr
 	run_split 3 convert in -o out/p
 	holds "$stderr" "interleave = bup"
+	run_split 0 inspect in/c.hdr
+	holds "$stderr" "no interleave that is known"
+	holds "$output" "shape: 10, 12, 5"
 	run_split 0 convert in -o out/p --interleave bsq --bands 2
 	examples 'struct.unpack("<120H", r[0]["image"][0])[60:] == tuple(5 * i + 1 for i in range(60, 120))' out/*-of-*
 	run_split 2 convert in -o out/p --interleave bup
