@@ -236,13 +236,15 @@ static int read_class(struct walk *k, struct td_item *item, const struct waiting
 	return item->class < 0 ? td_err_memory(k->e) : 0;
 }
 
-/* What features it will have; what cannot be read is told of when it is to be written. */
-static int note_extras(struct walk *k, const struct waiting *m)
+/* What features it will have; what cannot be read is told of when it is to be written, and
+ * says nothing about the others. */
+static int note_extras(struct walk *k, const struct waiting *m, bool *ret_broken)
 {
 	int rc = td_member_read(&k->text, k->fd, &m->m, TD_COMPANION_MAX, k->e);
 	if (rc == 0)
 		rc = td_group_extras(&k->extras, m->m.role, (const char *)k->names.data + m->extension,
 		    k->text.data, k->text.len, k->e);
+	*ret_broken |= rc < 0;
 	return rc == TUNDISH_E_MEMORY ? rc : 0;
 }
 
@@ -279,6 +281,7 @@ static int add_group(struct walk *k, struct waiting *item)
 	struct td_listing *l = k->w->l;
 	struct td_specs specs = { 0 };
 	size_t first = l->n, n_bad = k->w->bad->count;
+	bool broken = false;
 	int rc = add_item(k, item);
 	if (rc < 0 || l->n == first)
 		return rc;
@@ -302,15 +305,15 @@ static int add_group(struct walk *k, struct waiting *item)
 		    !add_member(l, &m->m))
 			return td_err_memory(k->e);
 		if (m->m.role != TD_ROLE_BYTES)
-			rc = note_extras(k, m);
+			rc = note_extras(k, m, &broken);
 		else
 			rc = td_group_extras(&k->extras, TD_ROLE_BYTES, (char *)k->names.data + m->extension, "", 0, k->e);
 	}
 	if (rc == 0 && k->w->bad->count > n_bad)
 		l->n = first;
-	else if (rc == 0 && !td_specs_of(&specs, &k->extras))
+	else if (rc == 0 && !broken && !td_specs_of(&specs, &k->extras))
 		rc = td_err_memory(k->e);
-	else if (rc == 0)
+	else if (rc == 0 && !broken)
 		td_specs_meet(&l->group_specs, &specs);
 	l->n_grouped += l->n > first;
 	return rc;
@@ -323,8 +326,10 @@ static int flush_group(struct walk *k)
 	int rc = 0;
 	for (size_t i = 0; i < k->n_group; i++) {
 		struct waiting *m = &k->group[i];
-		enum td_role role = td_group_role((const char *)k->names.data + m->extension);
-		if (!item && m->format >= 0 && role == TD_ROLE_NONE)
+		const char *extension = (const char *)k->names.data + m->extension;
+		enum td_role role = td_group_role(extension);
+		if (m->format >= 0 && role == TD_ROLE_NONE &&
+		    (!item || td_group_rather(extension, (const char *)k->names.data + item->extension)))
 			item = m;
 		marked |= role == TD_ROLE_CLASS || role == TD_ROLE_JSON;
 	}

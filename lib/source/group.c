@@ -40,6 +40,11 @@ enum td_role td_group_role(const char *extension)
 	return ends_with(extension, ".bin") ? TD_ROLE_BYTES : TD_ROLE_NONE;
 }
 
+bool td_group_rather(const char *extension, const char *than)
+{
+	return strchr(than, '.') && !strchr(extension, '.');
+}
+
 /* "%2F", as we write a slash, which a member's name cannot have there. */
 static int escaped(const char *s)
 {

@@ -20,6 +20,9 @@ enum td_role {
 size_t td_group_key(const char *name);
 /* What a member is beside a picture, by what stands behind the key and its dot. */
 enum td_role td_group_role(const char *extension);
+/* Whether a picture is the one that the group is about rather than another one, by what stands
+ * behind the key: the first without a dot in it (KEY.png before KEY.mask.png). */
+bool td_group_rather(const char *extension, const char *than);
 /* The name of the feature that a TD_ROLE_BYTES member becomes, to be freed. */
 char *td_group_feature(const char *extension);
 

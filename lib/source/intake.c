@@ -278,7 +278,8 @@ static void settle_group(struct td_intake *s)
 	bool marked = false;
 	for (size_t i = 0; i < s->n_group; i++) {
 		enum td_role role = td_group_role(extension(&s->group[i]));
-		if (!item && s->group[i].format >= 0 && role == TD_ROLE_NONE)
+		if (s->group[i].format >= 0 && role == TD_ROLE_NONE &&
+		    (!item || td_group_rather(extension(&s->group[i]), extension(item))))
 			item = &s->group[i];
 		marked |= role == TD_ROLE_CLASS || role == TD_ROLE_JSON;
 	}

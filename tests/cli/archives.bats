@@ -398,6 +398,21 @@ assert len(seen) == 46, len(seen)
 PY
 }
 
+@test "a group with broken JSON is bad, and the others keep their features" {
+	make groups g.tar 5
+	mkdir g
+	tar -C g -xf g.tar
+	echo '{"id": ' >g/000002.json
+	(cd g && tar cf ../bad.tar -- *)
+	run_split 0 convert g.tar -o a/x
+	run_split 1 convert bad.tar -o b/x
+	holds "$stderr" "bad.tar/000002.png: its .json is"
+	run_split 1 convert - -o c/x --shards 1 <bad.tar
+	holds "$output" "4 written, 1 bad"
+	diff <(jq -S . a/features.json) <(jq -S . b/features.json)
+	cmp b/features.json c/features.json
+}
+
 @test "inspect tells what an archive holds" {
 	run_split 0 inspect "$DATA/archive/stripes.tar" "$(case_in 46 encrypted.zip)"
 	holds "$output" "stripes.tar: tar archive"
