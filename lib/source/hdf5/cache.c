@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Chunks that were unpacked: each once, as long as there is room. */
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "base/err.h"
 #include "inside.h"
@@ -59,7 +60,8 @@ static void discard(struct td_h5_cache *c, struct td_h5_chunk *chunk)
 		at = &(*at)->in_bucket;
 	*at = chunk->in_bucket;
 	c->used -= chunk->bytes;
-	free(chunk->data);
+	if (chunk->data)
+		munmap(chunk->data, chunk->bytes);
 	free(chunk);
 }
 
@@ -125,11 +127,16 @@ static int make(struct td_h5_chunk **ret, struct td_h5_cache *c, const struct td
 	struct td_h5_chunk *chunk = add(c, w, w->number + ahead * w->step);
 	if (!chunk)
 		return td_err_memory(e);
+	c->used += w->work;
 	pthread_mutex_unlock(&c->lock);
-	if (!chunk->data)
-		chunk->data = malloc(w->bytes ? w->bytes : 1);
+	/* pages of its own: the heaps of many threads would not give them back */
+	if (!chunk->data) {
+		void *pages = mmap(NULL, w->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		chunk->data = pages == MAP_FAILED ? NULL : pages;
+	}
 	int rc = chunk->data ? w->fill(w->ctx, ahead, chunk->data, e) : td_err_memory(e);
 	pthread_mutex_lock(&c->lock);
+	c->used -= w->work;
 	chunk->ready = true;
 	chunk->failed = rc < 0;
 	pthread_cond_broadcast(&c->changed);
@@ -170,8 +177,8 @@ static bool work_ahead(struct td_h5_cache *c, const struct td_h5_want *w)
 	for (uint64_t ahead = 1; ahead <= TD_MIN(w->left, (uint64_t)AHEAD_MOST); ahead++) {
 		if (find(c, w->owner, w->number + ahead * w->step))
 			continue;
-		drop_idle(c, w->bytes);
-		if (c->used + w->bytes > c->budget || make(&made, c, w, ahead, NULL) < 0)
+		drop_idle(c, w->bytes + w->work);
+		if (c->used + w->bytes + w->work > c->budget || make(&made, c, w, ahead, NULL) < 0)
 			return false;
 		leave(c, made);
 		return true;
@@ -187,7 +194,7 @@ int td_h5_cache_get(struct td_h5_chunk **ret, struct td_h5_cache *c, const struc
 	while (work_ahead(c, w))
 		;
 	if (!join(ret, c, w)) {
-		make_room(c, w->bytes);
+		make_room(c, w->bytes + w->work);
 		/* somebody may have come first, while this waited */
 		bool there = false;
 		while (find(c, w->owner, w->number) && !(there = join(ret, c, w)))

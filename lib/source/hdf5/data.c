@@ -518,6 +518,7 @@ static int read_chunks(struct td_h5_data *d, struct td_h5_cache *cache, uint64_t
 	for (bool more = true; more;) {
 		struct td_h5_chunk *chunk;
 		struct td_h5_want want = { .owner = d, .step = 1, .bytes = d->chunk_bytes,
+			.work = d->chunk_bytes * (d->n_filters > 1 ? 2 : 1),
 			.enough = TD_MIN(d->chunk[0], d->dims[0]), .fill = fill_chunk, .ctx = &f };
 		for (unsigned i = 0; i < d->rank; i++) {
 			uint64_t across = (d->dims[i] + d->chunk[i] - 1) / d->chunk[i];

@@ -147,6 +147,7 @@ struct td_h5_want {
 	const void *owner;
 	uint64_t number, step, left;
 	uint64_t bytes; /* of each */
+	uint64_t work;	/* that making it takes besides */
 	uint64_t enough;/* how often each is wanted by those who go through once: its rows */
 	/* Makes the one that is `ahead` steps away. */
 	int (*fill)(void *ctx, uint64_t ahead, uint8_t *data, struct tundish_error *e);

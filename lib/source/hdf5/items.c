@@ -719,7 +719,7 @@ static void rehearse(void *ctx)
 	struct kept *k = make_kept(r->cut);
 	hsize_t n;
 	if (!k || !s)
-		return;
+		return; /* the process ends, and its memory with it */
 	if (open_all(s, r->file, r->cut, &k->cache, NULL, NULL) == 0 && find_parts(&p, s, &k->cache, NULL) == 0) {
 		if (s->images.path && s->images.layout == TD_H5_CHUNKS)
 			H5Dget_num_chunks(s->images.id, H5S_ALL, &n);
@@ -728,6 +728,8 @@ static void rehearse(void *ctx)
 				H5Dget_num_chunks(s->columns[i].id, H5S_ALL, &n);
 	}
 	free_source(s, &k->cache);
+	td_parts_free(&p);
+	free_kept(k);
 }
 
 static int parts(struct td_parts *ret, const struct td_file *file, const struct td_cut *cut,
