@@ -382,8 +382,6 @@ static int read_entry(void *archive, struct td_buf *out, uint64_t max_bytes, boo
 		if (!td_buf_reserve(out, room))
 			return td_err_memory(e);
 		ssize_t n = archive_read_data(r->a, out->data + out->len, room);
-		if (n == ARCHIVE_WARN || n == ARCHIVE_RETRY)
-			return fail(r, e);
 		if (n < 0)
 			return fail(r, e);
 		if (n == 0)
