@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/thread.h"
 #include "base/infile.h"
 #include "base/path.h"
 #include "base/pool.h"
@@ -109,6 +110,8 @@ static int parse_cut(struct td_cut *ret, const struct tundish_flow_options *o, s
 		.pixel_origin = o->pixel_origin,
 		.max_record_bytes = o->max_record_bytes,
 		.max_pixels = o->max_pixels,
+		/* beside what the flow holds itself */
+		.memory = td_memory(o->memory) / 2,
 	};
 	return td_cut_parse(ret, &pack, e);
 }
