@@ -713,7 +713,8 @@ struct tundish_flow;
 /* Fills in the defaults and `size`. */
 TUNDISH_API void tundish_flow_options_init(struct tundish_flow_options *ret_options);
 
-/* Paths may also be folders of pictures, a class each, which are then read in place.
+/* Paths may also be raw data, whatever tundish_convert() takes and can list, which is then read
+ * in place: each item is the record that convert would write of it.
  * Opens a flow: checks the options, lists the records, reads a few of them to see under
  * which names they hold picture and label. Where `ops` leave the size to the picture,
  * the first good record in order gives it, and another size is an error (SCHEMA).

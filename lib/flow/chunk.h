@@ -54,8 +54,9 @@ struct td_place td_item_place(const struct td_records *set, const struct td_item
 uint64_t td_item_read_bytes(const struct td_records *set, const struct td_item *item);
 
 /* Reads and checks the records of a chunk; neighbours in a file by one read. What the
- * cache has on a shelf is read from there; `cache` may be NULL where no item says so. `desk` is the thread's own. What is wrong with an
- * item is its note. MEMORY is the only error. */
+ * cache has on a shelf is read from there; `cache` may be NULL where no item says so. Raw
+ * data are made into records with `desk`, the thread's own. What is wrong with an item is
+ * its note. MEMORY is the only error. */
 int td_chunk_read(struct td_chunk *chunk, const struct td_records *set, struct td_files *files,
     struct td_items_desk *desk, const struct td_cache *cache, struct tundish_error *e);
 /* One record into buf, for stand-ins and probes: 0, or what is wrong with it. */
