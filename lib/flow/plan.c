@@ -236,7 +236,8 @@ static void add_number(struct td_sha256 *sha, uint64_t number)
 static void add_text(struct td_sha256 *sha, const char *text, size_t len)
 {
 	add_number(sha, len);
-	td_sha256_add(sha, text, len);
+	if (len > 0)
+		td_sha256_add(sha, text, len);
 }
 
 /* How much of the text of the operations is done before `cut`. */
@@ -275,8 +276,8 @@ static int make_key(const struct tundish_flow *f, const struct tundish_flow_opti
 	add_text(&ret->content, tundish_version(), strlen(tundish_version()));
 	for (unsigned i = 0; i < r->cut; i++) {
 		const struct td_op *op = &r->chain.ops[i];
-		td_sha256_add(&ret->content, op->mean.list, op->mean.n * sizeof *op->mean.list);
-		td_sha256_add(&ret->content, op->std.list, op->std.n * sizeof *op->std.list);
+		add_text(&ret->content, (const char *)op->mean.list, op->mean.n * sizeof *op->mean.list);
+		add_text(&ret->content, (const char *)op->std.list, op->std.n * sizeof *op->std.list);
 	}
 	if (f->set.items)
 		td_items_key(f->set.items, o, &ret->name, &ret->content);
