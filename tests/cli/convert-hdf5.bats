@@ -153,6 +153,18 @@ time.sleep(60)' >held &
 	run_split 0 bench "$FILES/nhwc_layouts.h5:/images_gzip,label=/labels" --ops 'resize:16' --batch 2 --warmup 0 --repeat 1 --seconds 1
 }
 
+@test "several files below a folder, and in an archive" {
+	mkdir -p in
+	cp "$DATA/hdf5/shapes.h5" in/a.h5
+	cp in/a.h5 in/b.h5
+	taken 0 "96 found: 96 written, 0 bad" in
+	[ -e "$TUNDISH_MODULES/archive.so" ] || skip "built without libarchive"
+	tar cf in.tar in
+	taken 0 "96 found: 96 written, 0 bad" in.tar
+	tar cf one.tar -C in a.h5
+	taken 0 "48 found: 48 written, 0 bad" one.tar
+}
+
 @test "inspect shows the tree" {
 	run_split 0 inspect "$FILES/nhwc_layouts.h5" --json
 	json 'j["sources"][0]["kind"] == "HDF5"'

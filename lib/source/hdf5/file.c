@@ -2,6 +2,7 @@
  * HDF5 files: looking at them before the library does, and paths in them, link by link. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -79,14 +80,31 @@ static int take_lock(const struct td_h5_file *f, struct tundish_error *e)
 	    "in use by another process (locked); HDF5_USE_FILE_LOCKING=FALSE reads it all the same");
 }
 
+/* A member of an archive has no name that the library would open: it gets the bytes. */
+static int give_bytes(const struct td_h5_file *f, hid_t access, struct tundish_error *e)
+{
+	struct td_buf all = { 0 };
+	int rc = td_read_file(&all, f->path, f->bytes, e);
+	if (rc == 0 && (H5Pset_fapl_core(access, 65536, false) < 0 ||
+	    H5Pset_file_image(access, all.data, all.len) < 0))
+		rc = td_h5_fail(e, TUNDISH_E_MEMORY, "HDF5 file in an archive");
+	td_buf_free(&all);
+	return rc;
+}
+
 static int open_library(struct td_h5_file *f, unsigned flags, struct tundish_error *e)
 {
+	char name[64]; /* the library takes files of one name for one file */
+	bool member = strncmp(f->path, "/proc/self/fd/", 14) == 0;
 	hid_t access = H5Pcreate(H5P_FILE_ACCESS);
 	if (access < 0)
 		return td_err_memory(e);
+	snprintf(name, sizeof name, "member %p", (void *)f);
 	H5Pset_file_locking(access, false, true); /* ours is taken */
-	f->id = H5Fopen(f->path, H5F_ACC_RDONLY | flags, access);
-	int rc = f->id < 0 ? td_h5_fail(e, TUNDISH_E_CORRUPT, "HDF5 file cannot be opened") : 0;
+	int rc = member ? give_bytes(f, access, e) : 0;
+	f->id = rc < 0 ? -1 : H5Fopen(member ? name : f->path, H5F_ACC_RDONLY | flags, access);
+	if (rc == 0 && f->id < 0)
+		rc = td_h5_fail(e, TUNDISH_E_CORRUPT, "HDF5 file cannot be opened");
 	H5Pclose(access);
 	return rc;
 }
