@@ -68,27 +68,32 @@ static int decode(struct td_decoder *d, struct td_pixels *ret, struct td_buf *pi
 	if (info->kind == TD_IMAGE_PNG)
 		return td_png_decode(
 		    ret, pixels, &d->row, d->background, info, data, len, window, e);
-	if (info->kind != TD_IMAGE_JPEG) {
-		/* without a result it is for checking alone */
-		struct td_buf none = { 0 };
-		int r = td_other_decode(ret, pixels ? pixels : &none, info, data, len, window, d ? d->background : -1, e);
-		td_buf_free(&none);
-		return r;
-	}
+	if (info->kind != TD_IMAGE_JPEG)
+		return td_other_decode(ret, pixels, info, data, len, window, d->background, e);
 	return td_jpeg_decode(d->jpeg, ret, pixels, info, data, len, window, lenient, e);
 }
 
-/* What td_image_check() promises of the structure; what only libav reads is decoded. */
-static int walk(const struct td_image_info *info, const void *data, size_t len, struct tundish_error *e)
+/* What only libav reads is decoded to be checked. */
+static int walk_other(const struct td_image_info *info, const void *data, size_t len, struct tundish_error *e)
 {
 	const struct td_window all = { 0, 0, info->width, info->height };
+	struct td_buf pixels = { 0 };
+	struct td_pixels seen;
+	int r = td_other_decode(&seen, &pixels, info, data, len, &all, -1, e);
+	td_buf_free(&pixels);
+	return r;
+}
+
+/* What td_image_check() promises of the structure. */
+static int walk(const struct td_image_info *info, const void *data, size_t len, struct tundish_error *e)
+{
 	switch (info->kind) {
 	case TD_IMAGE_PNG:
 		return td_png_walk(data, len, e);
 	case TD_IMAGE_JPEG:
 		return td_jpeg_walk(data, len, e);
 	default:
-		return decode(NULL, NULL, NULL, info, data, len, &all, false, e);
+		return walk_other(info, data, len, e);
 	}
 }
 

@@ -327,10 +327,12 @@ static int take_over(struct run *run, struct tundish_error *e)
 static int run_loop(struct run *run, struct tundish_error *e)
 {
 	struct td_pack *p = run->p;
+	const uint64_t memory = td_memory(p->o->memory);
 	const struct td_ordered loop = {
 		.job_bytes = sizeof(struct job),
 		.threads = p->threads,
-		.max_bytes = td_memory(p->o->memory) / 2,
+		.slots = (unsigned)TD_MAX(TD_MIN(memory / 2 / BLOCK_BYTES, (uint64_t)4 + 4 * p->threads), (uint64_t)2),
+		.max_bytes = memory / 2,
 		.take = take,
 		.work = work,
 		.put = put,

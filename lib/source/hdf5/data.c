@@ -483,7 +483,7 @@ static int fill_chunk(void *ctx, uint64_t ahead, uint8_t *out, struct tundish_er
 static void copy_chunk(const struct td_h5_data *d, const hsize_t *start, const uint8_t *chunk, uint64_t first,
     uint64_t n, uint8_t *out)
 {
-	uint64_t from[H5S_MAX_RANK], count[H5S_MAX_RANK], at[H5S_MAX_RANK] = { 0 };
+	uint64_t from[H5S_MAX_RANK], count[H5S_MAX_RANK] = { 0 }, at[H5S_MAX_RANK] = { 0 };
 	unsigned last = d->rank - 1;
 	uint64_t run = d->element_bytes;
 	for (unsigned i = 0; i < d->rank; i++) {

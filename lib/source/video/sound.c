@@ -367,11 +367,11 @@ int av_sound_load(struct td_loaded *out, const struct td_file *file, uint32_t pa
 	struct td_extras *x = &out->extras;
 	double seconds = (double)p.first / p.l.rate;
 	float time = (float)seconds;
+	const int64_t rate = p.l.rate, channels = p.l.channels, first = (int64_t)p.first;
 	if (cut->av.window > 0 && !td_buf_add(&out->times, &seconds, sizeof seconds))
 		return td_err_memory(e);
-	bool ok = td_extra_ints(x, "rate", &(int64_t){ p.l.rate }, 1) &&
-	    td_extra_ints(x, "channels", &(int64_t){ p.l.channels }, 1) &&
-	    (cut->av.window <= 0 || (td_extra_ints(x, "sample", &(int64_t){ (int64_t)p.first }, 1) &&
+	bool ok = td_extra_ints(x, "rate", &rate, 1) && td_extra_ints(x, "channels", &channels, 1) &&
+	    (cut->av.window <= 0 || (td_extra_ints(x, "sample", &first, 1) &&
 	    td_extra_floats(x, "time", &time, 1)));
 	return ok ? 0 : td_err_memory(e);
 }
