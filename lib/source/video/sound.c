@@ -134,6 +134,8 @@ static void drop(struct av_sound *sound, uint64_t before)
 {
 	size_t bytes = av_sound_bytes(sound);
 	uint64_t n = TD_MIN((uint64_t)(sound->samples.len / bytes), before > sound->first ? before - sound->first : 0);
+	if (n == 0)
+		return;
 	memmove(sound->samples.data, sound->samples.data + n * bytes, sound->samples.len - n * bytes);
 	sound->samples.len -= n * bytes;
 	sound->first += n;
