@@ -22,55 +22,23 @@ PY
 
 # check BANDS FILL: each record of out holds the numbers that its place says.
 check() {
-	python3 - "$@" out/*-of-* <<'PY'
-import struct, sys
+	PYTHONPATH=$BATS_TEST_DIRNAME/.. python3 - "$@" out/*-of-* <<'PY'
+import records, struct, sys
 bands, fill = eval(sys.argv[1]), int(sys.argv[2])
-def varint(d, at):
-    n = shift = 0
-    while True:
-        n |= (d[at] & 127) << shift
-        at, shift = at + 1, shift + 7
-        if d[at - 1] < 128:
-            return n, at
-def fields(d):
-    at = 0
-    while at < len(d):
-        tag, at = varint(d, at)
-        n, at = varint(d, at)
-        yield tag >> 3, d[at:at + n]
-        at += n
-def example(d):
-    out = {}
-    for _, features in fields(d):
-        for _, entry in fields(features):
-            e = dict(fields(entry))
-            kind, values = next(fields(e[2]))
-            data = next(fields(values))[1]
-            if kind == 3:
-                at, ints = 0, []
-                while at < len(data):
-                    n, at = varint(data, at)
-                    ints.append(n)
-                data = ints
-            out[e[1].decode()] = data
-    return out
 count = 0
 for name in sys.argv[3:]:
-    d, at = open(name, "rb").read(), 0
-    while at < len(d):
-        n, = struct.unpack_from("<Q", d, at)
-        x = example(d[at + 12:at + 12 + n])
-        at += n + 16
+    for data in records.frames(open(name, "rb").read()):
+        x = records.example(data)
         count += 1
         y, left = x.get("y", [0])[0], x.get("x", [0])[0]
         k = x["label"][0]
-        data = x.get("image") or x["image/value"]
+        data, = x.get("image") or x["image/value"]
         shape = x.get("image/shape") or eval(open("shape").read())
         got = struct.unpack(f"<{len(data) // 2}H", data)
         want = [((l * 12 + s) * 5 + b + 1000 * k if l < 10 and s < 12 else fill)
                 for l in range(y, y + shape[0]) for s in range(left, left + shape[1]) for b in bands]
         assert list(got) == want, (name, y, left)
-        assert x["dtype"] == b"uint16" and x["filename"] == (b"a/c.hdr" if k == 0 else b"b/c.hdr")
+        assert x["dtype"] == [b"uint16"] and x["filename"] == [b"a/c.hdr" if k == 0 else b"b/c.hdr"]
 print(count)
 PY
 }

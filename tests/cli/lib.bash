@@ -97,5 +97,5 @@ json() {
 
 # examples EXPRESSION FILE...: a Python expression about r, the records of the files
 examples() {
-	python3 "$BATS_TEST_DIRNAME/examples.py" "$@"
+	python3 "$BATS_TEST_DIRNAME/holds.py" "$@"
 }

@@ -7,10 +7,12 @@ were compared."""
 import ast
 import hashlib
 import os
+import pathlib
 import re
 import sys
 
-import examples
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from records import example, frames  # noqa: E402
 
 
 def expected(path):
@@ -37,7 +39,7 @@ def array(path):
 
 def main():
     sums, done = expected(sys.argv[1]), 0
-    for i, record in enumerate(examples.records([sys.argv[3]])):
+    for i, record in enumerate(map(example, frames(pathlib.Path(sys.argv[3]).read_bytes()))):
         name = os.path.basename(record["filename"][0].decode())
         head, data = array(f"{sys.argv[2]}/{i:08d}.npy")
         if name.startswith("orient_p"):
