@@ -36,14 +36,16 @@ static uint64_t shard_bytes(const struct td_pack *p, size_t i)
 
 static bool print_size(struct td_table *t, uint64_t bytes)
 {
-	static const char *const units[] = { "kB", "MB", "GB", "TB", "PB", "EB" };
-	uint64_t tenths = bytes / 100;
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
 	unsigned unit = 0;
-	if (bytes < 1000)
+	uint64_t rest = 0;
+	for (; bytes >= 1024; unit++) {
+		rest = bytes % 1024;
+		bytes /= 1024;
+	}
+	if (unit == 0)
 		return td_table_cell(t, "%" PRIu64 " B", bytes);
-	for (; tenths >= 10000; unit++)
-		tenths /= 1000;
-	return td_table_cell(t, "%" PRIu64 ".%" PRIu64 " %s", tenths / 10, tenths % 10, units[unit]);
+	return td_table_cell(t, "%" PRIu64 ".%" PRIu64 " %s", bytes, rest * 10 / 1024, units[unit]);
 }
 
 static bool splits_table(struct td_buf *out, const struct td_pack *p)
