@@ -159,6 +159,24 @@ static void finish_runs(struct runs *r)
 	r->n = 0;
 }
 
+/* From members that are inflated: each record by itself, so that what is wrong with one is
+ * no other's. */
+static void read_packed(const struct td_records *set, const struct run *run, int fd, uint8_t *out)
+{
+	uint64_t start = run->items[0].spot.entry.offset;
+	for (unsigned i = 0; i < run->n; i++) {
+		struct td_item *item = &run->items[i];
+		const struct td_index_entry *entry = &item->spot.entry;
+		struct tundish_error e;
+		uint8_t *frame = out + (entry->offset - start);
+		int rc = td_packed_read(set->packed, item->spot.file, fd, entry->offset, entry->bytes, frame, &e);
+		if (rc == 0)
+			check_run(set, &(struct run){ item, 1 }, frame, entry->bytes);
+		else
+			note_failure(set, item, rc, rc != TUNDISH_E_CORRUPT, &e);
+	}
+}
+
 static void add_run(struct runs *r, struct run run, uint8_t *out)
 {
 	const struct td_spot *spot = &run.items[0].spot, *last = &run.items[run.n - 1].spot;
@@ -171,6 +189,11 @@ static void add_run(struct runs *r, struct run run, uint8_t *out)
 	}
 	if (rc < 0) {
 		run_failed(r->set, &run, rc, &e);
+		return;
+	}
+	if (td_packed_has(r->set->packed, spot->file)) {
+		read_packed(r->set, &run, fd, out);
+		td_files_put(r->files, spot->file);
 		return;
 	}
 	r->list[r->n] = run;
@@ -335,8 +358,13 @@ int td_record_read(struct td_buf *buf, const struct td_records *set, struct td_f
 		rc = td_files_get(files, spot->file, &fd, e);
 	if (rc < 0)
 		return rc;
-	rc = read_at(fd, buf->data, spot->entry.bytes, spot->entry.offset, &got,
-	    set->files.paths[spot->file], e);
+	if (td_packed_has(set->packed, spot->file)) {
+		rc = td_packed_read(set->packed, spot->file, fd, spot->entry.offset, spot->entry.bytes, buf->data, e);
+		got = spot->entry.bytes;
+	} else {
+		rc = read_at(fd, buf->data, spot->entry.bytes, spot->entry.offset, &got,
+		    set->files.paths[spot->file], e);
+	}
 	td_files_put(files, spot->file);
 	if (rc == 0)
 		rc = check_frame(buf->data, got, spot->entry.bytes, e);

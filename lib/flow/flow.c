@@ -74,6 +74,8 @@ static void plan_memory(struct tundish_flow *f, const struct tundish_flow_option
 	f->most_slots = f->n_ring = f->prefetch + 1;
 	f->soft_slots = o->prefetch ? f->most_slots : TD_MIN(f->most_slots, FIRST_SLOTS);
 	f->ledger.budget = memory;
+	if (f->set.packed)
+		td_packed_account(f->set.packed, &f->ledger);
 	if (f->set.stream)
 		td_ledger_take(&f->ledger, td_ahead_bytes(f->stream.threads));
 	f->chunk_items = (unsigned)TD_MAX(TD_MIN(CHUNK_BYTES / TD_MAX(mean, 1u), TD_CHUNK_ITEMS), 1);

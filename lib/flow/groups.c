@@ -90,7 +90,7 @@ static int read_group(struct tundish_flow *f, const struct td_spot *spot, int fd
 		return 0;
 	p->fd = fd;
 	p->end = spot->entry.offset + spot->entry.bytes - TD_FRAME_FOOTER;
-	if (peep_group(p, spot->entry.offset + TD_FRAME_HEADER, ret, ret_len))
+	if (!td_packed_has(f->set.packed, spot->file) && peep_group(p, spot->entry.offset + TD_FRAME_HEADER, ret, ret_len))
 		return 0;
 	int rc = td_record_read(whole, &f->set, f->files, NULL, spot, &data, &bytes, e);
 	if (rc == 0 && !find_group(data, bytes, ret, ret_len))

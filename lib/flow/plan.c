@@ -15,8 +15,8 @@
 #include "shelf.h"
 #include "stream.h"
 
-static const char one_by_one[] = "records that can be found by position, not compressed files or a "
-    "stream; \"tundish shard\" makes such a set";
+static const char one_by_one[] = "records that can be found by position, not a stream or compressed "
+    "files without gzip members of our own; \"tundish shard\" makes such a set";
 
 /* What cannot be done in any order of records that come one after the other. */
 static int check_stream_order(const struct tundish_flow *f, const struct tundish_flow_options *o,
@@ -213,6 +213,10 @@ int td_plan_order(struct tundish_flow *f, const struct tundish_flow_options *o,
 	if (spec->kind == TD_ORDER_BUFFER && spec->size < spec->records / 10)
 		td_notice(&o->listener, "shuffle buffer:%" PRIu64 " is under a tenth of %" PRIu64
 		    " records: neighbours in the files stay close", spec->size, spec->records);
+	bool any = sampler->kind != TD_SAMPLE_ALL || o->n_mix || spec->kind == TD_ORDER_FULL;
+	if (td_packed_any(f->set.packed) && any)
+		td_notice(&o->listener, "each record of compressed files is in a member of about 1 MiB that is "
+		    "inflated for it; shuffle block:N or files that are not compressed are faster");
 	int rc = open_order(f, o, sampler, spec, e);
 	/* from now on: what a sampler wants to know was read in order */
 	bool near = spec->kind == TD_ORDER_OFF || spec->kind == TD_ORDER_BUFFER;
@@ -310,8 +314,8 @@ int td_plan_cache(struct tundish_flow *f, const struct tundish_flow_options *o,
 	if (kind == TD_CACHE_NONE)
 		return 0;
 	if (f->set.stream)
-		return td_err(e, TUNDISH_E_USAGE, "a cache needs records that can be found by position, "
-		    "not compressed files or a stream");
+		return td_err(e, TUNDISH_E_USAGE, "a cache needs records that can be found by position, not a stream or "
+		    "compressed files without gzip members of our own");
 	/* what is kept would be exact, and batches are the same with a cache and without */
 	if (kind >= TD_CACHE_DECODED && r->chain.n && r->chain.ops[0].fast)
 		return td_err(e, TUNDISH_E_USAGE, "decode:fast goes with caches of raw records and of indexes only");

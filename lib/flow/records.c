@@ -10,7 +10,11 @@
 #include "base/held.h"
 #include "base/number.h"
 #include "base/pool.h"
+#include "order.h"
 #include "record/frame.h"
+
+/* Members of compressed files may stay inflated in this part of the memory. */
+#define KEEP_PART 8
 
 /* Listing is an ordered loop over files, so that faults come in the order of the files. */
 struct listing {
@@ -52,8 +56,14 @@ static int list_file(void *ctx, void *job_, unsigned worker, struct tundish_erro
 	if (job->stream)
 		return 0;
 	int rc = td_index_open(&job->index, path, &listener, e);
-	job->stream = rc == TUNDISH_E_UNSUPPORTED;
-	return job->stream ? 0 : rc;
+	if (rc != TUNDISH_E_UNSUPPORTED)
+		return rc;
+	struct td_pack_map map;
+	rc = l->set->packed ? td_index_members(&job->index, &map, path, &listener, e) : 0;
+	job->stream = rc == 0;
+	if (rc > 0)
+		td_packed_set(l->set->packed, job->file, &map);
+	return TD_MIN(rc, 0);
 }
 
 static void catch_fault(void *data, const struct tundish_fault *fault)
@@ -103,6 +113,17 @@ static void free_job(void *job_)
 	td_held_free(&job->held);
 }
 
+/* What cannot be done while reading forward; else compressed files are best read so. */
+static bool wants_positions(const struct tundish_flow_options *o)
+{
+	struct td_order_spec spec = { 0 };
+	if (td_order_parse(&spec, o->shuffle, NULL) < 0)
+		return false;
+	return spec.kind == TD_ORDER_FULL || spec.kind == TD_ORDER_BLOCK || spec.group || o->sampler ||
+	       o->n_mix || o->cache || ((o->skip || o->limit) && (spec.shards || o->cycle_length > 1)) ||
+	       (o->world > 1 && (o->uneven == TUNDISH_UNEVEN_ERROR || o->uneven == TUNDISH_UNEVEN_PAD));
+}
+
 static int list(struct td_records *set, const struct tundish_flow_options *options,
     struct tundish_error *e)
 {
@@ -115,6 +136,10 @@ static int list(struct td_records *set, const struct tundish_flow_options *optio
 		.put = put_file,
 		.free_job = free_job,
 	};
+	int rc = wants_positions(options) ?
+	    td_packed_new(&set->packed, set->files.n, td_memory(options->memory) / KEEP_PART, e) : 0;
+	if (rc < 0)
+		return rc;
 	set->indexes = calloc(set->files.n, sizeof *set->indexes);
 	set->first = calloc(set->files.n + 1, sizeof *set->first);
 	if (!set->indexes || !set->first)
@@ -316,6 +341,7 @@ void td_records_close(struct td_records *set)
 	for (size_t i = 0; set->indexes && i < set->files.n; i++)
 		td_index_free(&set->indexes[i]);
 	free(set->indexes);
+	td_packed_free(set->packed);
 	free(set->first);
 	td_items_close(set->items);
 	for (unsigned i = 0; i < set->n_sources; i++) {

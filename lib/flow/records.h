@@ -30,11 +30,12 @@ struct td_records {
 	uint64_t max_bytes;	  /* a larger frame is not read */
 	uint64_t bytes;		  /* of all frames */
 	uint64_t faults;	  /* damage met while listing */
+	struct td_packed *packed; /* files of gzip members that are read anywhere; NULL: not wanted */
 	struct td_items *items;	  /* raw data read in place, without frames; or NULL */
 	struct td_mix_source *mix;
 	unsigned n_sources;	  /* of a mix; 0: there is none */
 	size_t *sources;	  /* each one's first file, and the end */
-	bool stream; /* a pipe or compressed data in it: can only be read in order */
+	bool stream; /* a pipe or compressed data in it that is read in order */
 };
 
 /* Where a record lies. */

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "frame.h"
 #include "input.h"
+#include "members.h"
 #include "reader.h"
 #include "base/rng.h"
 
@@ -224,6 +225,67 @@ int td_index_open(struct td_index *ret, const char *path, const struct tundish_l
 	}
 	*ret = index;
 	return 0;
+}
+
+/* Each mark must be where a record was met. */
+static bool marks_agree(const struct td_index *index, const struct td_pack_map *map)
+{
+	for (size_t i = 0; i < map->n; i++) {
+		const struct td_mark *mark = &map->marks[i];
+		if (mark->number >= index->n || index->entries[mark->number].offset != mark->offset)
+			return false;
+	}
+	return true;
+}
+
+/* 1 where the file can be entered at the marks. */
+static int walk_members(struct td_index *index, struct td_pack_map *map, const char *path,
+    const struct tundish_listener *l, struct tundish_error *e)
+{
+	struct tundish_reader_options o;
+	struct tundish_reader *r;
+	tundish_reader_options_init(&o);
+	o.crc = TUNDISH_CRC_LENGTH;
+	int rc = tundish_reader_open(&r, path, &o, e);
+	if (rc < 0)
+		return rc;
+	bool gzip = tundish_reader_compression(r) == TUNDISH_GZIP;
+	if (gzip)
+		rc = walk(index, r, e);
+	tundish_reader_close(r);
+	if (rc < 0 || !gzip || index->faults || index->n == 0)
+		return rc;
+	const struct td_index_entry *last = &index->entries[index->n - 1];
+	map->bytes = last->offset + last->bytes;
+	if (marks_agree(index, map))
+		return td_pack_map_fits(map);
+	td_notice(l, "the members in tundish.json do not fit %s; they are ignored", TD_ESC(path));
+	return 0;
+}
+
+int td_index_members(struct td_index *ret, struct td_pack_map *ret_map, const char *path,
+    const struct tundish_listener *l, struct tundish_error *e)
+{
+	struct td_index index = { 0 };
+	struct td_pack_map map = { 0 };
+	struct td_input in;
+	int rc = td_input_open(&in, path, e);
+	if (rc < 0)
+		return rc;
+	map.raw = in.size;
+	if (in.size != TD_SIZE_UNKNOWN)
+		rc = td_members_sidecar(&map.marks, &map.n, path, &in, l, e);
+	td_input_close(&in);
+	if (rc > 0)
+		rc = walk_members(&index, &map, path, l, e);
+	if (rc <= 0) {
+		td_index_free(&index);
+		free(map.marks);
+		return rc;
+	}
+	*ret = index;
+	*ret_map = map;
+	return 1;
 }
 
 void td_index_free(struct td_index *index)

@@ -307,3 +307,35 @@ PY
 	same "$(tundish feed 'r-*' --epochs 2 --batch 6 --flow-epochs --dry-run)" 5
 	same "$(tundish feed 'r-*' --epochs 2 --batch 6 --dry-run)" 6
 }
+
+@test "compressed files with members of ours: every order, as of plain files" {
+	records r-00000-of-00002 0 150 20000
+	records r-00001-of-00002 1000 111 20000
+	for kind in none gzip zlib; do tundish shard 'r-*' -q -o $kind/r --shards 3 --compress $kind; done
+	for options in "--shuffle full" "--shuffle block:7" "--shuffle block:40" "--shuffle shards+full+batch:3" \
+	    "--shuffle off" "--shuffle shards --skip 5 --limit 100" "--sampler weighted:label" \
+	    "--world 3 --rank 1 --uneven pad --shuffle block:60 --start 0:1:24 --epochs 3" \
+	    "--cache memory:raw --shuffle buffer:20 --epochs 2"; do
+		tundish feed none --ops select:id,data --batch 8 --to hash -q $options >want
+		for threads in 1 2 3 8; do
+			tundish feed gzip --ops select:id,data --batch 8 --to hash -q $options \
+			    --threads $threads --memory $((threads * 8))M >got
+			cmp got want
+		done
+	done
+	run_split 0 feed gzip --ops select:id --to null --shuffle full
+	holds "$stderr" "block:N or files that are not compressed are faster"
+	run_split 0 feed gzip --ops select:id --to null --shuffle block:40
+	[[ $stderr != *faster* ]]
+	run_split 2 feed zlib --ops select:id --to null --shuffle full
+	holds "$stderr" "gzip members of our own"
+}
+
+@test "compressed files with members that are damaged are read forward only" {
+	records r 0 150 20000
+	tundish shard r -q -o set/r --compress gzip
+	file=$(echo set/r*.tfrecord*)
+	printf '\xff\xff\xff' | dd of=$file bs=1 seek=2500 conv=notrunc status=none
+	run_split 2 feed set --ops select:id --to null --shuffle full
+	holds "$stderr" "buffer:N"
+}
