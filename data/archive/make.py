@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""usage: make.py OUT: a tar of 12 drawn pictures with classes and notes, as WebDataset writes them."""
+"""usage: make.py
+
+Writes beside it stripes.tar, 12 drawn pictures with classes and notes as WebDataset writes
+them, and stripes.zip, the same pictures in class folders."""
 import io
 import json
+import pathlib
 import struct
-import sys
 import tarfile
+import zipfile
 import zlib
 
+HERE = pathlib.Path(__file__).resolve().parent
 SIDE = 32
 CLASSES = ("rows", "columns", "checks")
 
@@ -27,11 +32,18 @@ def picture(what, width):
             + chunk(b"IEND", b""))
 
 
-with tarfile.open(sys.argv[1], "w", format=tarfile.USTAR_FORMAT) as tar:
+def items():
     for i in range(12):
-        name, width = CLASSES[i % 3], 1 << i // 3
+        yield f"{i:06d}", CLASSES[i % 3], 1 << i // 3
+
+
+with tarfile.open(HERE / "stripes.tar", "w", format=tarfile.USTAR_FORMAT) as tar:
+    for key, name, width in items():
         note = json.dumps({"width_pixels": width, "share": 0.5, "made": "drawn"})
         for suffix, data in (("png", picture(name, width)), ("cls", name.encode()), ("json", note.encode())):
-            member = tarfile.TarInfo(f"{i:06d}.{suffix}")
+            member = tarfile.TarInfo(f"{key}.{suffix}")
             member.size = len(data)
             tar.addfile(member, io.BytesIO(data))
+with zipfile.ZipFile(HERE / "stripes.zip", "w") as packed:
+    for key, name, width in items():
+        packed.writestr(zipfile.ZipInfo(f"{name}/{key}.png"), picture(name, width))

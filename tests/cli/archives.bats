@@ -452,3 +452,13 @@ PY
 	run_split 0 convert - -o c/x --shards 2 --class-list classes <again.tar.gz
 	same "$(frames c/x-*)" "$(frames a/x-*)"
 }
+
+@test "the sample zip, and its pictures fed in place" {
+	run_split 0 convert "$DATA/archive/stripes.zip" -o a/x
+	examples 'len(r) == 12 and sorted(x["label"][0] for x in r) == [0] * 4 + [1] * 4 + [2] * 4' a/x-train*
+	run_split 0 feed "$DATA/archive/stripes.zip" --ops select:label --to hash
+	tundish convert "$DATA/archive/stripes.zip" -o b/x --order keep 2>/dev/null >&2
+	fed=$output
+	run_split 0 feed b --ops select:label --to hash
+	[ "$output" = "$fed" ]
+}
