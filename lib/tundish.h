@@ -582,6 +582,13 @@ enum tundish_last {
 	TUNDISH_LAST_PAD = 2,  /* it is filled up; `count` tells the real ones */
 };
 
+/* What ranks share. */
+enum tundish_rank_by {
+	TUNDISH_RANK_RECORD = 0, /* the order of all records: each takes every WORLDth position */
+	TUNDISH_RANK_FILE = 1,	 /* the files: each takes every WORLDth, and reads no other; orders
+				    are drawn within a rank */
+};
+
 /* What to do when the records do not give all ranks the same number of batches. */
 enum tundish_uneven {
 	TUNDISH_UNEVEN_ERROR = 0, /* USAGE, with the numbers and the ways out */
@@ -623,6 +630,7 @@ struct tundish_flow_options {
 	uint64_t epochs;     /* 1; UINT64_MAX: without end */
 	int flow_epochs;     /* batches may hold the end of an epoch and the start of the next; 0 */
 	unsigned rank, world;/* this process's share of the order, of how many; 0 of 1 */
+	int rank_by;	     /* enum tundish_rank_by; RECORD */
 	int uneven;	     /* enum tundish_uneven; ERROR */
 	const char *start;   /* go on where a cursor says; NULL: at the start. Streams are read up
 				to there, and the index of batches counts from it */
@@ -736,8 +744,8 @@ TUNDISH_API void tundish_flow_release(struct tundish_flow *flow, const struct tu
 TUNDISH_API uint64_t tundish_flow_records(const struct tundish_flow *flow);
 TUNDISH_API uint64_t tundish_flow_batches(const struct tundish_flow *flow);
 /* Where the flow stands: what `start` takes to go on behind the last batch handed out,
- * also with another number of threads, or another world of the same global batch. Owned
- * by the flow, valid until the next call. */
+ * also with another number of threads, or, where ranks share records, another world of the
+ * same global batch. Owned by the flow, valid until the next call. */
 TUNDISH_API const char *tundish_flow_cursor(struct tundish_flow *flow);
 TUNDISH_API void tundish_flow_stats(struct tundish_flow *flow, struct tundish_flow_stats *ret_stats);
 TUNDISH_API void tundish_flow_close(struct tundish_flow *flow);

@@ -13,6 +13,12 @@ const struct opt_choice flowopt_last[] = {
 	{ NULL },
 };
 
+const struct opt_choice flowopt_rank_by[] = {
+	{ "record", TUNDISH_RANK_RECORD },
+	{ "file", TUNDISH_RANK_FILE },
+	{ NULL },
+};
+
 const struct opt_choice flowopt_uneven[] = {
 	{ "error", TUNDISH_UNEVEN_ERROR },
 	{ "keep", TUNDISH_UNEVEN_KEEP },

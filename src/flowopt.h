@@ -3,7 +3,7 @@
 #pragma once
 #include "cmd.h"
 
-extern const struct opt_choice flowopt_last[], flowopt_uneven[];
+extern const struct opt_choice flowopt_last[], flowopt_rank_by[], flowopt_uneven[];
 
 /* For the option table of a command whose settings `S` hold the library's options as `o`, and
  * a list `mix`. */
@@ -17,6 +17,7 @@ extern const struct opt_choice flowopt_last[], flowopt_uneven[];
 	    OPT_WORD("prefetch", 0, S, o.prefetch, 1, 1 << 16, "auto", 0),                         \
 	    OPT_NUMBER("rank", 0, S, o.rank, 0, INT32_MAX),                                        \
 	    OPT_NUMBER("world", 0, S, o.world, 1, INT32_MAX),                                      \
+	    OPT_CHOICE("rank-by", 0, S, o.rank_by, flowopt_rank_by),                               \
 	    OPT_CHOICE("uneven", 0, S, o.uneven, flowopt_uneven),                                  \
 	    OPT_NUMBER("cycle-length", 0, S, o.cycle_length, 1, 1 << 20),                          \
 	    OPT_NUMBER("block-length", 0, S, o.block_length, 1, 1 << 30),                          \

@@ -204,7 +204,8 @@ static int find_record(struct tundish_flow *f, struct td_item *item)
 	struct td_pick pick;
 	uint64_t j = td_share_at(&f->share, s->batch, item->row, &item->epoch);
 	item->position = td_share_global(&f->share, j);
-	int rc = td_sampler_at(&f->sampler, item->epoch, item->position % f->share.records, &pick);
+	int rc = td_sampler_at(&f->sampler, item->epoch, td_share_place(&f->share, j) % f->share.records,
+	    &pick);
 	if (rc < 0)
 		return rc;
 	item->record = pick.record;

@@ -39,6 +39,7 @@ struct td_share {
 	uint64_t batches;	  /* of this rank in an epoch, unless batches flow over */
 	unsigned batch;
 	uint64_t epochs;
+	bool by_file;		  /* `records` are those of this rank's own files, in its own order */
 	bool flows;		  /* a batch may hold the end of one epoch and the start of the next */
 };
 
@@ -203,4 +204,9 @@ uint64_t td_share_at(const struct td_share *s, uint64_t b, unsigned row, uint64_
 static inline uint64_t td_share_global(const struct td_share *s, uint64_t j)
 {
 	return j * s->world + s->rank;
+}
+/* Its place in the order that is gone through: that of all ranks, or of this one. */
+static inline uint64_t td_share_place(const struct td_share *s, uint64_t j)
+{
+	return s->by_file ? j : td_share_global(s, j);
 }

@@ -57,6 +57,9 @@ static int check_options(const struct tundish_flow_options *o, struct tundish_er
 		    o->min_per_source, o->n_mix, o->batch);
 	if (o->world == 0 || o->rank >= o->world)
 		return td_err(e, TUNDISH_E_USAGE, "rank %u is not below world %u", o->rank, o->world);
+	if (o->rank_by == TUNDISH_RANK_FILE && o->world > 1 && (o->sampler || o->n_mix || o->skip || o->limit))
+		return td_err(e, TUNDISH_E_USAGE, "skip, limit, a sampler or a mix are of the records of all "
+		    "ranks: rank-by file does not go with them");
 	return 0;
 }
 
@@ -121,6 +124,17 @@ static int make_hands(struct tundish_flow *f, struct tundish_error *e)
 	return 0;
 }
 
+/* This rank's files alone. */
+static int take_files(struct tundish_flow *f, struct tundish_error *e)
+{
+	int rc = td_records_deal(&f->set, f->share.rank, f->share.world, e);
+	if (rc < 0 || f->set.stream)
+		return rc;
+	td_files_free(f->files);
+	f->files = NULL;
+	return td_files_new(&f->files, f->set.files.paths, f->set.files.n, e);
+}
+
 static int open_flow(struct tundish_flow *f, const struct tundish_flow_options *o,
     struct tundish_error *e)
 {
@@ -141,6 +155,8 @@ static int open_flow(struct tundish_flow *f, const struct tundish_flow_options *
 		rc = td_files_new(&f->files, f->set.files.paths, f->set.files.n, e);
 	if (rc == 0 && f->recipe.chain.clip.frames && !f->set.stream)
 		rc = td_groups_open(f, &asked, e);
+	if (rc == 0 && f->share.by_file)
+		rc = take_files(f, e);
 	if (rc == 0)
 		rc = td_plan_order(f, o, &sampler, &spec, e);
 	td_sampler_spec_free(&sampler);
@@ -180,7 +196,7 @@ TUNDISH_API int tundish_flow_open(struct tundish_flow **ret_flow,
 	f->fetchers = FETCHERS;
 	f->share = (struct td_share){
 		.rank = o->rank, .world = o->world, .batch = o->batch, .epochs = o->epochs,
-		.flows = o->flow_epochs
+		.by_file = o->rank_by == TUNDISH_RANK_FILE && o->world > 1, .flows = o->flow_epochs
 	};
 	f->stream.compression = o->compression;
 	f->stream.max_record_bytes = o->max_record_bytes;
@@ -230,7 +246,7 @@ static unsigned count_repeats(const struct tundish_flow *f, const struct td_slot
 		return 0;
 	for (unsigned i = 0; i < s->given; i++) {
 		uint64_t epoch, j = td_share_at(&f->share, s->batch, i, &epoch);
-		n += s->good[i] && td_share_global(&f->share, j) >= f->share.records;
+		n += s->good[i] && td_share_place(&f->share, j) >= f->share.records;
 	}
 	return n;
 }
@@ -382,7 +398,7 @@ TUNDISH_API void tundish_flow_release(struct tundish_flow *f, const struct tundi
 
 TUNDISH_API uint64_t tundish_flow_records(const struct tundish_flow *f)
 {
-	return f->set.stream ? UINT64_MAX : f->share.records;
+	return f->set.stream ? UINT64_MAX : f->share.by_file ? f->set.all : f->share.records;
 }
 
 TUNDISH_API uint64_t tundish_flow_batches(const struct tundish_flow *f)

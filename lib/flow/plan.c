@@ -48,10 +48,11 @@ static int check_stream(const struct tundish_flow *f, const struct tundish_flow_
 	int rc = check_stream_order(f, o, spec, pipe, e);
 	if (rc < 0)
 		return rc;
-	if (o->world > 1 && o->uneven != TUNDISH_UNEVEN_KEEP && o->uneven != TUNDISH_UNEVEN_DROP)
+	bool drop = o->uneven == TUNDISH_UNEVEN_DROP && !f->share.by_file;
+	if (o->world > 1 && o->uneven != TUNDISH_UNEVEN_KEEP && !drop)
 		return td_err(e, TUNDISH_E_USAGE, "how many records compressed files or a stream have is not "
 		    "known before they are read, nor whether %u ranks get the same number of batches; "
-		    "uneven keep or drop says what to do", o->world);
+		    "uneven keep%s says what to do", o->world, f->share.by_file ? "" : " or drop");
 	if (pipe && o->epochs > 1)
 		return td_err(e, TUNDISH_E_USAGE, "a stream can be read for one epoch only");
 	return 0;
@@ -63,11 +64,16 @@ static uint64_t batches_of(uint64_t positions, unsigned batch, int last)
 }
 
 /* How many positions of the order this rank has, by the policy for uneven ones. */
-static int share_out(struct td_share *s, const struct tundish_flow_options *o,
-    struct tundish_error *e)
+static int share_out(struct td_share *s, const struct td_records *set,
+    const struct tundish_flow_options *o, struct tundish_error *e)
 {
 	uint64_t least = s->records / s->world, most = (s->records + s->world - 1) / s->world;
 	s->positions = least + (s->rank < s->records % s->world);
+	if (s->by_file) {
+		least = set->least;
+		most = set->most;
+		s->positions = s->records;
+	}
 	if (o->uneven == TUNDISH_UNEVEN_DROP)
 		s->positions = least;
 	else if (o->uneven == TUNDISH_UNEVEN_PAD)
@@ -77,7 +83,7 @@ static int share_out(struct td_share *s, const struct tundish_flow_options *o,
 		return td_err(e, TUNDISH_E_USAGE, "%" PRIu64 " records give some of %" PRIu64
 		    " ranks %" PRIu64 " batches of %u and others %" PRIu64
 		    "; uneven keep, drop or pad says what to do",
-		    s->records, s->world, batches_of(most, s->batch, o->last), s->batch,
+		    s->by_file ? set->all : s->records, s->world, batches_of(most, s->batch, o->last), s->batch,
 		    batches_of(least, s->batch, o->last));
 	s->batches = batches_of(s->positions, s->batch, o->last);
 	if (s->batches == 0 && !(s->flows && s->positions))
@@ -224,7 +230,7 @@ int td_plan_order(struct tundish_flow *f, const struct tundish_flow_options *o,
 	    POSIX_FADV_RANDOM : near ? POSIX_FADV_SEQUENTIAL : POSIX_FADV_NORMAL);
 	f->share.records = f->sampler.positions;
 	if (rc == 0)
-		rc = share_out(&f->share, o, e);
+		rc = share_out(&f->share, &f->set, o, e);
 	if (rc == 0)
 		f->end = all_batches(&f->share, o->last);
 	if (rc == 0 && o->start)

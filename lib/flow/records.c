@@ -2,6 +2,7 @@
  * The records of a flow: which files, and where each record lies. */
 #include "records.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -331,12 +332,77 @@ struct td_spot td_records_spot(const struct td_records *set, uint64_t record)
 	return spot;
 }
 
+static void free_runs(struct td_group_runs *runs)
+{
+	free(runs->entries);
+	free(runs->first);
+}
+
+/* File `from` becomes number `to`, of those that stay. */
+static void move_file(struct td_records *set, size_t to, size_t from)
+{
+	set->files.paths[to] = set->files.paths[from];
+	if (set->files.bytes)
+		set->files.bytes[to] = set->files.bytes[from];
+	if (set->packed)
+		td_packed_move(set->packed, to, from);
+	set->indexes[to] = set->indexes[from];
+	if (set->stream)
+		return;
+	if (set->groups)
+		set->groups[to] = set->groups[from];
+	set->first[to + 1] = set->first[to] + set->indexes[to].n;
+	for (size_t i = 0; i < set->indexes[to].n; i++)
+		set->bytes += set->indexes[to].entries[i].bytes;
+}
+
+static void drop_file(struct td_records *set, size_t i)
+{
+	free(set->files.paths[i]);
+	td_index_free(&set->indexes[i]);
+	if (set->groups)
+		free_runs(&set->groups[i]);
+}
+
+/* How many records the ranks have. */
+static void count_ranks(struct td_records *set, uint64_t world)
+{
+	set->all = set->first[set->files.n];
+	set->least = UINT64_MAX;
+	for (uint64_t rank = 0; rank < world; rank++) {
+		uint64_t records = 0;
+		for (size_t i = rank; i < set->files.n; i += world)
+			records += set->first[i + 1] - set->first[i];
+		set->least = TD_MIN(set->least, records);
+		set->most = TD_MAX(set->most, records);
+	}
+}
+
+int td_records_deal(struct td_records *set, uint64_t rank, uint64_t world, struct tundish_error *e)
+{
+	size_t n = 0;
+	if (set->items)
+		return td_err(e, TUNDISH_E_USAGE, "rank-by file needs files of records");
+	if (set->files.n < world)
+		return td_err(e, TUNDISH_E_USAGE, "%zu files do not give each of %" PRIu64 " ranks one",
+		    set->files.n, world);
+	if (!set->stream)
+		count_ranks(set, world);
+	set->bytes = 0;
+	for (size_t i = 0; i < set->files.n; i++) {
+		if (i % world == rank)
+			move_file(set, n++, i);
+		else
+			drop_file(set, i);
+	}
+	set->files.n = n;
+	return set->stream ? 0 : td_records_count(set, e);
+}
+
 void td_records_close(struct td_records *set)
 {
-	for (size_t i = 0; set->groups && i < set->files.n; i++) {
-		free(set->groups[i].entries);
-		free(set->groups[i].first);
-	}
+	for (size_t i = 0; set->groups && i < set->files.n; i++)
+		free_runs(&set->groups[i]);
 	free(set->groups);
 	for (size_t i = 0; set->indexes && i < set->files.n; i++)
 		td_index_free(&set->indexes[i]);

@@ -27,6 +27,7 @@ struct td_records {
 	struct td_group_runs *groups; /* one a file, where the indexes hold groups; else NULL */
 	uint64_t records;	  /* after skip and limit; 0 while not known (stream) */
 	uint64_t skip, limit;
+	uint64_t all, least, most; /* where files are dealt to ranks: of all, and of one */
 	uint64_t max_bytes;	  /* a larger frame is not read */
 	uint64_t bytes;		  /* of all frames */
 	uint64_t faults;	  /* damage met while listing */
@@ -60,4 +61,7 @@ static inline size_t td_records_item(const struct td_records *set, const struct 
 struct td_spot td_records_spot(const struct td_records *set, uint64_t record);
 /* Settles how many there are behind skip, and up to the limit; EMPTY. */
 int td_records_count(struct td_records *set, struct tundish_error *e);
+/* Leaves those of a rank's files, every `world`th; USAGE where there are not as many files as
+ * ranks, or no files, EMPTY. */
+int td_records_deal(struct td_records *set, uint64_t rank, uint64_t world, struct tundish_error *e);
 void td_records_close(struct td_records *set);

@@ -52,7 +52,7 @@ static bool draw_stand_in(struct tundish_flow *f, struct td_hand *hand, const st
 		return s->n_peeked > 0;
 	}
 	uint64_t j = td_rng_below(rng, f->share.positions);
-	uint64_t position = td_share_global(&f->share, j) % f->share.records;
+	uint64_t position = td_share_place(&f->share, j) % f->share.records;
 	if (td_sampler_at(&f->sampler, item->epoch, position, &pick) < 0)
 		return false;
 	ret->spot = td_records_spot(&f->set, pick.record);

@@ -283,7 +283,8 @@ static int fill(struct tundish_flow *f, struct td_chunk *c, unsigned most, struc
 		int rc = next_shuffled(f, &r, &spot, e);
 		if (rc <= 0)
 			return rc;
-		uint64_t position = s->position++;
+		uint64_t position = s->position + (f->share.by_file ? f->share.rank : 0);
+		s->position += f->share.by_file ? f->share.world : 1;
 		if (position < s->start || position % f->share.world != f->share.rank)
 			continue;
 		if (take_record(c, &r, &spot, position) < 0)

@@ -71,6 +71,15 @@ bool td_packed_has(const struct td_packed *p, size_t file)
 	return p && p->maps[file].bytes > 0;
 }
 
+void td_packed_move(struct td_packed *p, size_t to, size_t from)
+{
+	if (to == from)
+		return;
+	free(p->maps[to].marks);
+	p->maps[to] = p->maps[from];
+	p->maps[from] = (struct td_pack_map){ 0 };
+}
+
 bool td_packed_any(const struct td_packed *p)
 {
 	bool any = false;

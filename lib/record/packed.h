@@ -29,6 +29,8 @@ void td_packed_account(struct td_packed *p, struct td_ledger *ledger);
 /* Each file by one thread. */
 void td_packed_set(struct td_packed *p, size_t file, const struct td_pack_map *map);
 bool td_packed_has(const struct td_packed *p, size_t file);
+/* File `from` becomes number `to`, whose own map is gone. */
+void td_packed_move(struct td_packed *p, size_t to, size_t from);
 /* Any file of them is such a one. */
 bool td_packed_any(const struct td_packed *p);
 /* Whether its members are small enough to be inflated for one record. */

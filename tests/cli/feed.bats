@@ -339,3 +339,32 @@ PY
 	run_split 2 feed set --ops select:id --to null --shuffle full
 	holds "$stderr" "buffer:N"
 }
+
+@test "--rank-by file: each rank has whole files, in orders of its own" {
+	for i in 0 1 2 3 4; do records r-0000$i-of-00005 $((i * 10)) $((4 + i)); done
+	tundish shard 'r-*' -q -o packed/r --shards 5 --compress gzip
+	ids() { tundish feed "$@" --ops 'select:id' --to raw -q | od -An -v -w8 -td8 | xargs; }
+	rank() { r=$1; shift; ids "$@" --batch 4 --rank $r --world 2 --rank-by file; }
+	same "$(rank 0 'r-*' --uneven keep)" "0 1 2 3 20 21 22 23 24 25 40 41 42 43 44 45 46 47"
+	same "$(rank 1 'r-*' --uneven keep)" "10 11 12 13 14 30 31 32 33 34 35 36"
+	# 18 and 12 records
+	run_split 2 feed 'r-*' --ops select:id --to null --batch 4 --rank 1 --world 2 --rank-by file
+	holds "$stderr" "30 records give some of 2 ranks 5 batches of 4 and others 3"
+	same "$(rank 0 'r-*' --uneven drop)" "0 1 2 3 20 21 22 23 24 25 40 41"
+	same "$(rank 1 'r-*' --uneven pad)" "10 11 12 13 14 30 31 32 33 34 35 36 10 11 12 13 14 30"
+	for options in "--shuffle full" "--shuffle shards+block:3 --epochs 3" "--shuffle buffer:5 --cycle-length 2"; do
+		for set in 'r-*' packed; do
+			for r in 0 1; do rank $r "$set" --uneven keep $options >"$r"; done
+			all=$(ids "$set" $options | tr ' ' '\n' | sort -n)
+			same "$(cat 0 1 | tr ' ' '\n' | sort -n)" "$all"
+			# from the second batch on
+			rank 1 "$set" --uneven keep $options --start 0:0:8 >rest
+			same "$(cat rest)" "$(cut -d' ' -f5- 1)"
+			same "$(rank 1 "$set" --uneven keep $options -j 8)" "$(cat 1)"
+		done
+	done
+	run_split 2 feed 'r-*' --ops select:id --to null --rank 1 --world 6 --rank-by file --uneven keep
+	holds "$stderr" "5 files do not give each of 6 ranks one"
+	run_split 2 feed 'r-*' --ops select:id --to null --rank 1 --world 2 --rank-by file --skip 2
+	run_split 2 feed packed --ops select:id --to null --rank 1 --world 2 --rank-by file --uneven drop
+}
