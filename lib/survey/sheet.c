@@ -136,15 +136,35 @@ static int draw_cell(struct page *p, size_t cell, const struct td_picked *picked
 }
 
 /* NAME of NAME.tfrecord-00000-of-00010 and the like. */
-static void set_name(char *out, size_t bytes, const struct tundish_survey *s)
+static void name_of_file(char *out, size_t bytes, const char *path)
 {
-	snprintf(out, bytes, "%s", td_path_base(s->paths.paths[0]));
+	snprintf(out, bytes, "%s", td_path_base(path));
 	static const char *const ends[] = { "-00000-of-", ".tfrecord" };
 	for (size_t i = 0; i < TD_COUNT(ends); i++) {
 		char *cut = strstr(out, ends[i]);
 		if (cut && cut != out)
 			*cut = 0;
 	}
+}
+
+/* What the names of all files have in common up to a hyphen: the set, of several splits. */
+static void set_name(char *out, size_t bytes, const struct tundish_survey *s)
+{
+	char other[160];
+	name_of_file(out, bytes, s->paths.paths[0]);
+	for (size_t i = 1; i < s->paths.n; i++) {
+		size_t same = 0;
+		name_of_file(other, sizeof other, s->paths.paths[i]);
+		while (out[same] && out[same] == other[same])
+			same++;
+		if (out[same] == other[same] || (!out[same] && other[same] == '-'))
+			continue;
+		while (same && out[same] != '-')
+			same--;
+		out[same] = 0;
+	}
+	if (!out[0])
+		snprintf(out, bytes, "%zu files", s->paths.n);
 }
 
 static void draw_title(struct page *p, size_t shown)

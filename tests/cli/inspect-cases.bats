@@ -137,6 +137,16 @@ CASES=$SOURCE/tests/golden/cases
 	run_split 0 inspect --sheet two.png --sheet-images 2 "$CASES/20-missing-feature"
 	run_split 0 inspect two.png
 	holds "$output" "PNG 640x"
+	# the title is what the names have in common, not the first of them
+	tundish convert -q "$DATA/photos" -o a/set --split one=.5,two=.5 --limit 4 2>/dev/null >&2
+	mkdir b
+	cp a/set-one.tfrecord-* b/set-three.tfrecord
+	cp a/set-two.tfrecord-* b/set-two.tfrecord
+	cp a/set-one.tfrecord-* set-one.tfrecord
+	cp a/set-two.tfrecord-* set-two.tfrecord
+	run_split 0 inspect --sheet splits.png set-one.tfrecord set-two.tfrecord
+	run_split 0 inspect --sheet others.png b/set-three.tfrecord b/set-two.tfrecord
+	cmp splits.png others.png
 	run_split 2 inspect --sheet no.png - </dev/null
 	run_split 3 inspect --sheet no.png "$CASES/21-type-differs"
 	holds "$stderr" "no pictures"
