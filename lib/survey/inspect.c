@@ -56,13 +56,8 @@ struct td_scan td_survey_scan(const struct tundish_inspect_options *o, const str
 
 struct tundish_reader_options td_survey_reader(const struct tundish_inspect_options *o)
 {
-	struct tundish_reader_options ro;
-	tundish_reader_options_init(&ro);
-	ro.compression = o->compression;
-	ro.crc = o->crc;
-	ro.on_error = o->on_error;
-	ro.max_record_bytes = o->max_record_bytes;
-	return ro;
+	struct td_scan scan = td_survey_scan(o, NULL);
+	return td_scan_reader(&scan);
 }
 
 /* Offers the record to the sheet. */

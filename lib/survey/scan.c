@@ -59,8 +59,7 @@ static int stop_search(void *data)
 	return stop;
 }
 
-/* As the scan says; a listener is the caller's. */
-static struct tundish_reader_options reader_options(const struct td_scan *scan)
+struct tundish_reader_options td_scan_reader(const struct td_scan *scan)
 {
 	struct tundish_reader_options o;
 	tundish_reader_options_init(&o);
@@ -75,7 +74,7 @@ static struct tundish_reader_options reader_options(const struct td_scan *scan)
 static struct tundish_reader *new_walker(const struct run *run)
 {
 	const struct td_scan *scan = run->scan;
-	struct tundish_reader_options options = reader_options(scan);
+	struct tundish_reader_options options = td_scan_reader(scan);
 	struct tundish_reader *walker;
 	options.on_error = TUNDISH_FAIL;
 	if (tundish_reader_open(&walker, scan->paths->paths[run->next], &options, NULL) < 0)
@@ -231,7 +230,7 @@ static int work(void *ctx, void *slot, unsigned worker, struct tundish_error *e)
 	struct slot *s = slot;
 	const struct td_scan *scan = ((struct run *)ctx)->scan;
 	s->job.worker = worker;
-	struct tundish_reader_options options = reader_options(scan);
+	struct tundish_reader_options options = td_scan_reader(scan);
 	options.listener = s->job.hold;
 	options.threads = s->run->threads;
 	struct tundish_reader *reader;

@@ -58,6 +58,9 @@ static inline bool td_scan_last(const struct td_scan_job *job)
 	return job->piece.to == UINT64_MAX;
 }
 
+/* Options of a reader as the scan says; a listener is the caller's. */
+struct tundish_reader_options td_scan_reader(const struct td_scan *scan);
+
 int td_scan_run(const struct td_scan *scan, struct tundish_error *e);
 
 /* From `record`: reports that this record is bad and returns 0, or with TUNDISH_FAIL
