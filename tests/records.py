@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Records as dictionaries, without anybody's library: what the Python tests share."""
+"""Records read as dictionaries, and written, without anybody's library, from the format's
+description: what the Python tests share."""
 import struct
 
 
@@ -68,3 +69,50 @@ def example(data):
 def records(folder):
     """The Examples of a folder, in the order of the file names."""
     return [example(data) for data in messages(folder)]
+
+
+def crc_table():
+    table = []
+    for n in range(256):
+        for _ in range(8):
+            n = n >> 1 ^ (0x82F63B78 if n & 1 else 0)
+        table.append(n)
+    return table
+
+
+TABLE = crc_table()
+
+
+def masked_crc(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = TABLE[(crc ^ byte) & 255] ^ crc >> 8
+    crc ^= 0xFFFFFFFF
+    return struct.pack("<I", (crc >> 15 | crc << 17) + 0xA282EAD8 & 0xFFFFFFFF)
+
+
+def number(n):
+    """A varint."""
+    out = b""
+    while n > 127:
+        out += bytes([n & 127 | 128])
+        n >>= 7
+    return out + bytes([n])
+
+
+def field(tag, data):
+    return bytes([tag << 3 | 2]) + number(len(data)) + data
+
+
+def frame(data):
+    length = struct.pack("<Q", len(data))
+    return length + masked_crc(length) + data + masked_crc(data)
+
+
+def message(values):
+    """An Example of name -> one int or bytes."""
+    def feature(value):
+        whole = isinstance(value, int)
+        return field(3 if whole else 1, field(1, number(value) if whole else value))
+    return field(1, b"".join(field(1, field(1, name.encode()) + field(2, feature(value)))
+                             for name, value in sorted(values.items())))

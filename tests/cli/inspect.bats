@@ -57,13 +57,13 @@ load lib.bash
 }
 
 @test "pictures in the lists of a SequenceExample: counted, decoded, extracted" {
-	PYTHONPATH=$BATS_TEST_DIRNAME python3 - "$DATA/photos/cat"/* <<-'E'
+	PYTHONPATH=$BATS_TEST_DIRNAME/.. python3 - "$DATA/photos/cat"/* <<-'E'
 		import sys
-		from mkrecords import example, field, frame, integers
+		from records import field, frame, message
 		photo = open(sys.argv[1], "rb").read()
 
 		def sequence(lists):
-		    return example({b"label": integers(1)}) + field(2, b"".join(
+		    return message({"label": 1}) + field(2, b"".join(
 		        field(1, field(1, name) + field(2, b"".join(field(1, field(1, field(1, v))) for v in values)))
 		        for name, values in lists.items()))
 
@@ -126,13 +126,11 @@ load lib.bash
 }
 
 @test "sections without a line, and more features than are listed" {
-	python3 - "$BATS_TEST_DIRNAME" <<'PY'
-import sys
-sys.path.insert(0, sys.argv[1])
-from mkrecords import example, field, frame, integers
-features = {b"a%05d" % i: integers(1) for i in range(10001)}
-features[b"label"] = integers(7)
-open("many.tfrecord", "wb").write(frame(example(features)))
+	PYTHONPATH=$BATS_TEST_DIRNAME/.. python3 - <<'PY'
+from records import frame, message
+features = {f"a{i:05d}": 1 for i in range(10001)}
+features["label"] = 7
+open("many.tfrecord", "wb").write(frame(message(features)))
 open("none.tfrecord", "wb").write(frame(b""))
 PY
 	for section in --schema --classes --order --per-file; do

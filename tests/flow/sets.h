@@ -217,6 +217,26 @@ static inline void run_flow(struct run *r)
 	tundish_flow_close(flow);
 }
 
+/* Stops behind so many batches and goes on from there, which must give the same labels.
+ * The faults of ret_part are the caller's to free. */
+static inline void run_parts(const struct run *whole, unsigned stop, struct run *ret_part, struct run *ret_rest)
+{
+	*ret_part = *whole;
+	ret_part->faults = (struct td_buf){ 0 };
+	ret_part->stop_after = stop;
+	run_flow(ret_part);
+	*ret_rest = *whole;
+	ret_rest->faults = (struct td_buf){ 0 };
+	ret_rest->o.start = ret_part->cursor;
+	ret_rest->o.threads = 1 + stop % 4;
+	run_flow(ret_rest);
+	assert_int_equal(ret_rest->rc, 0);
+	assert_int_equal(ret_part->samples + ret_rest->samples, whole->samples);
+	assert_memory_equal(ret_rest->labels, whole->labels + ret_part->samples,
+	    ret_rest->samples * sizeof *ret_rest->labels);
+	td_buf_free(&ret_rest->faults);
+}
+
 /* The first batch, its images copied. */
 static inline struct tundish_batch first_batch(const char *path, const char *ops, uint64_t seed, struct td_buf *ret)
 {

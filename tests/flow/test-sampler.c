@@ -257,20 +257,7 @@ static void check_resume(const struct run *whole)
 {
 	static struct run part, rest;
 	for (unsigned stop = 1; stop < whole->batches; stop += 3) {
-		part = *whole;
-		part.faults = (struct td_buf){ 0 };
-		part.stop_after = stop;
-		run_flow(&part);
-		rest = *whole;
-		rest.faults = (struct td_buf){ 0 };
-		rest.o.start = part.cursor;
-		rest.o.threads = 1 + stop % 4;
-		run_flow(&rest);
-		assert_int_equal(rest.rc, 0);
-		assert_int_equal(part.samples + rest.samples, whole->samples);
-		assert_memory_equal(rest.labels, whole->labels + part.samples,
-		    rest.samples * sizeof *rest.labels);
-		td_buf_free(&rest.faults);
+		run_parts(whole, stop, &part, &rest);
 		rest.o.batch /= 2;
 		rest.o.world = 2;
 		rest.o.rank = stop % 2;

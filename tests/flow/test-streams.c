@@ -136,20 +136,7 @@ static void check_resume(const struct run *whole)
 {
 	static struct run part, rest;
 	for (unsigned stop = 1; stop <= whole->batches; stop++) {
-		part = *whole;
-		part.faults = (struct td_buf){ 0 };
-		part.stop_after = stop;
-		run_flow(&part);
-		rest = *whole;
-		rest.faults = (struct td_buf){ 0 };
-		rest.o.start = part.cursor;
-		rest.o.threads = 1 + stop % 4;
-		run_flow(&rest);
-		assert_int_equal(rest.rc, 0);
-		assert_int_equal(part.samples + rest.samples, whole->samples);
-		assert_memory_equal(rest.labels, whole->labels + part.samples,
-		    rest.samples * sizeof *rest.labels);
-		td_buf_free(&rest.faults);
+		run_parts(whole, stop, &part, &rest);
 		bool ranks = stop < whole->batches && !whole->o.flow_epochs;
 		for (unsigned rank = 0; rank < 2 && ranks; rank++) {
 			rest.o.batch = whole->o.batch / 2;

@@ -14,50 +14,12 @@ import unittest
 import numpy as np
 import torch
 import tundish
+from records import frame, message
 from torchvision.transforms import v2
 
 PROGRAM = os.environ["TUNDISH_PROGRAM"]
 H, W = 120, 160
 DRAWS = 6000
-
-
-def crc_table():
-    table = np.arange(256, dtype=np.uint32)
-    for _ in range(8):
-        table = np.where(table & 1, table >> 1 ^ np.uint32(0x82F63B78), table >> 1)
-    return [int(v) for v in table]
-
-
-TABLE = crc_table()
-
-
-def masked(data):
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc = TABLE[(crc ^ byte) & 255] ^ crc >> 8
-    crc ^= 0xFFFFFFFF
-    return ((crc >> 15 | crc << 17) + 0xA282EAD8 & 0xFFFFFFFF).to_bytes(4, "little")
-
-
-def varint(n):
-    out = b""
-    while n > 127:
-        out += bytes([n & 127 | 128])
-        n >>= 7
-    return out + bytes([n])
-
-
-def field(number, data):
-    return bytes([number << 3 | 2]) + varint(len(data)) + data
-
-
-def record(array, label):
-    def feature(key, kind, value):
-        return field(1, field(1, key) + field(2, field(kind, field(1, value))))
-    example = field(1, feature(b"dtype", 1, str(array.dtype).encode()) + feature(b"image", 1, array.tobytes())
-                    + feature(b"label", 3, varint(label)))
-    length = len(example).to_bytes(8, "little")
-    return length + masked(length) + example + masked(example)
 
 
 def plane():
@@ -70,7 +32,8 @@ def feed(arrays, ops, epochs=1, batch=64):
     shape = "x".join(map(str, arrays[0].shape))
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "set.tfrecord"
-        path.write_bytes(b"".join(record(a, i) for i, a in enumerate(arrays)))
+        path.write_bytes(b"".join(frame(message({"dtype": str(a.dtype).encode(), "image": a.tobytes(), "label": i}))
+                                  for i, a in enumerate(arrays)))
         done = subprocess.run([PROGRAM, "feed", str(path), "--ops", f"tensor:{shape},dtype=float32 {ops}",
                                "--epochs", str(epochs), "--batch", str(batch), "--seed", "7"],
                               check=True, capture_output=True)
