@@ -87,6 +87,7 @@ struct td_turn {
 	struct tundish_reader *reader;
 	size_t file;
 	struct tundish_record next;
+	uint64_t memory; /* of the reader, in the ledger */
 };
 
 /* Where the reading of a set stands that can only be read in order. */

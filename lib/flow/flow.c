@@ -498,7 +498,7 @@ TUNDISH_API void tundish_flow_close(struct tundish_flow *f)
 	for (unsigned i = 0; f->item_desks && i < f->threads + f->fetchers; i++)
 		td_items_desk_free(f->item_desks[i]);
 	free(f->item_desks);
-	td_stream_close(&f->stream);
+	td_stream_close(f);
 	td_held_free(&f->stream.early);
 	td_files_free(f->files);
 	td_sampler_close(&f->sampler);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "record/reader.h"
 
 /* What the reader says belongs to the batch that is being filled. */
 static struct td_held *held_of(void *data)
@@ -43,6 +44,8 @@ static int open_reader(struct tundish_flow *f, struct td_turn *t, struct tundish
 {
 	struct td_stream *s = &f->stream;
 	struct tundish_reader_options options;
+	/* one that ended may have left its copy here */
+	*t = (struct td_turn){ .file = t->file };
 	tundish_reader_options_init(&options);
 	options.compression = s->compression;
 	options.max_record_bytes = s->max_record_bytes;
@@ -53,10 +56,24 @@ static int open_reader(struct tundish_flow *f, struct td_turn *t, struct tundish
 	return tundish_reader_open(&t->reader, f->set.files.paths[t->file], &options, e);
 }
 
-static void close_turn(struct td_turn *t)
+static void close_turn(struct tundish_flow *f, struct td_turn *t)
 {
 	tundish_reader_close(t->reader);
-	t->reader = NULL;
+	td_ledger_give(&f->ledger, t->memory);
+	*t = (struct td_turn){ .file = t->file };
+}
+
+/* The next record of its file; what the reader's buffers grow by is in the ledger. */
+static int advance(struct tundish_flow *f, struct td_turn *t, struct tundish_error *e)
+{
+	int rc = tundish_reader_next(t->reader, &t->next, e);
+	uint64_t memory = td_reader_memory(t->reader);
+	if (memory > t->memory)
+		td_ledger_take(&f->ledger, memory - t->memory);
+	else if (memory < t->memory)
+		td_ledger_give(&f->ledger, t->memory - memory);
+	t->memory = memory;
+	return rc;
 }
 
 /* The next file of the epoch that has a record, into `t`: 1, 0 when there is none. */
@@ -67,10 +84,10 @@ static int next_file(struct tundish_flow *f, struct td_turn *t, struct tundish_e
 		t->file = td_order_file(&s->spec, s->epoch, s->next_file++);
 		int rc = open_reader(f, t, e);
 		if (rc == 0)
-			rc = tundish_reader_next(t->reader, &t->next, e);
+			rc = advance(f, t, e);
 		if (rc > 0)
 			return 1;
-		close_turn(t);
+		close_turn(f, t);
 		if (rc < 0)
 			return rc;
 	}
@@ -100,9 +117,9 @@ static int move_on(struct tundish_flow *f, struct tundish_error *e)
 	struct td_stream *s = &f->stream;
 	struct td_turn *t = &s->turns[s->turn];
 	bool ends = s->taken >= s->spec.length;
-	int rc = tundish_reader_next(t->reader, &t->next, e);
+	int rc = advance(f, t, e);
 	if (rc == 0) {
-		close_turn(t);
+		close_turn(f, t);
 		rc = next_file(f, t, e);
 		ends = true;
 	}
@@ -318,10 +335,11 @@ static void add_failure(struct td_chunk *c, int rc, const struct tundish_error *
 }
 
 /* Closes the files; what was looked at stays. */
-static void start_epoch(struct td_stream *s, uint64_t epoch)
+static void start_epoch(struct tundish_flow *f, uint64_t epoch)
 {
+	struct td_stream *s = &f->stream;
 	for (unsigned i = 0; i < s->n_turns; i++)
-		close_turn(&s->turns[i]);
+		close_turn(f, &s->turns[i]);
 	s->n_turns = s->turn = 0;
 	s->next_file = 0;
 	s->taken = s->seen = s->position = s->start = s->drawn = 0;
@@ -334,7 +352,7 @@ void td_stream_start(struct tundish_flow *f, uint64_t epoch, uint64_t position)
 	struct td_stream *s = &f->stream;
 	if (epoch != s->epoch) {
 		/* the first files may be others: nothing of what was looked at comes again */
-		start_epoch(s, epoch);
+		start_epoch(f, epoch);
 		s->next_peeked = s->n_peeked;
 	}
 	s->start = position;
@@ -344,9 +362,10 @@ void td_stream_start(struct tundish_flow *f, uint64_t epoch, uint64_t position)
 		f->read_all = true;
 }
 
-void td_stream_close(struct td_stream *s)
+void td_stream_close(struct tundish_flow *f)
 {
-	start_epoch(s, 0);
+	struct td_stream *s = &f->stream;
+	start_epoch(f, 0);
 	for (unsigned i = 0; i < s->n_peeked; i++)
 		td_buf_free(&s->peeked[i].data);
 	for (uint64_t i = 0; s->shuffle && i < s->spec.size; i++)
@@ -374,7 +393,7 @@ static void end_epoch(struct tundish_flow *f)
 	if (last || !f->share.flows)
 		td_engine_close_batch(f);
 	f->read_all |= last;
-	start_epoch(s, s->epoch + 1);
+	start_epoch(f, s->epoch + 1);
 }
 
 /* Where the batch ends that this position is the last of, by now. */

@@ -14,4 +14,4 @@ void td_stream_start(struct tundish_flow *f, uint64_t epoch, uint64_t position);
  * have been looked at, or an error. */
 int td_stream_peek(struct tundish_flow *f, const uint8_t **ret_data, uint64_t *ret_bytes,
     struct td_spot *ret_spot, struct tundish_error *e);
-void td_stream_close(struct td_stream *s);
+void td_stream_close(struct tundish_flow *f);

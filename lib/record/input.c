@@ -134,6 +134,11 @@ static bool is_stdin(const char *path)
 	return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdin") == 0;
 }
 
+size_t td_input_memory(const struct td_input *in)
+{
+	return in->ahead ? sizeof *in->ahead : 0;
+}
+
 void td_input_close(struct td_input *in)
 {
 	close_ahead(in);

@@ -28,6 +28,8 @@ struct td_input {
  * outlive the input. Errors: NOT_FOUND, IO. */
 int td_input_open(struct td_input *ret, const char *path, struct tundish_error *e);
 void td_input_close(struct td_input *in);
+/* What its buffers take. */
+size_t td_input_memory(const struct td_input *in);
 
 /* Reads up to `bytes` at `offset`, which for a stream must be where the last read
  * ended. Bytes read, 0 at the end; a regular file that ends before its size at

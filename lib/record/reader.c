@@ -746,6 +746,12 @@ uint64_t td_reader_bytes(const struct tundish_reader *r)
 	return r->in.size == TD_SIZE_UNKNOWN ? r->in.at : r->in.size;
 }
 
+uint64_t td_reader_memory(const struct tundish_reader *r)
+{
+	uint64_t unpacks = r->unpack ? td_unpack_memory(r->unpack) : 0;
+	return sizeof *r + r->w.buf.cap + r->raw.buf.cap + unpacks + td_input_memory(&r->in);
+}
+
 uint64_t td_reader_number(const struct tundish_reader *r)
 {
 	return r->number;

@@ -17,6 +17,9 @@ uint64_t td_reader_faults(const struct tundish_reader *r);
 /* The size of the file; of a stream what was taken of it so far. */
 uint64_t td_reader_bytes(const struct tundish_reader *r);
 
+/* What its buffers take by now, without members that are inflated ahead. */
+uint64_t td_reader_memory(const struct tundish_reader *r);
+
 /* The number that the next record will have; behind the last one, how many there are. */
 uint64_t td_reader_number(const struct tundish_reader *r);
 

@@ -386,6 +386,11 @@ int td_unpack_open(struct td_unpack **ret, int compression, struct td_window *ra
 	return 0;
 }
 
+size_t td_unpack_memory(const struct td_unpack *u)
+{
+	return sizeof *u + (u->inflate ? sizeof *u->inflate : 0) + u->block.cap;
+}
+
 void td_unpack_close(struct td_unpack *u)
 {
 	if (!u)

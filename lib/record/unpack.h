@@ -17,6 +17,8 @@ struct td_break {
 int td_unpack_open(struct td_unpack **ret, int compression, struct td_window *raw,
     unsigned threads, struct tundish_error *e);
 void td_unpack_close(struct td_unpack *u);
+/* What it takes, without the members that are inflated ahead. */
+size_t td_unpack_memory(const struct td_unpack *u);
 
 /* Up to `bytes` decompressed bytes. 0: here they end or break, see *ret_break; behind
  * a break the next call goes on at the next piece that can be read by itself. */

@@ -368,3 +368,25 @@ PY
 	run_split 2 feed 'r-*' --ops select:id --to null --rank 1 --world 2 --rank-by file --skip 2
 	run_split 2 feed packed --ops select:id --to null --rank 1 --world 2 --rank-by file --uneven drop
 }
+
+@test "readers of compressed files in turn are in the ledger, and files may vanish meanwhile" {
+	for i in 0 1 2 3 4 5; do records r-0000$i-of-00006 $((i * 100)) $((12 + i)) 20000; done
+	tundish shard 'r-*' -q -o set/r --shards 6 --compress zlib
+	peak() {
+		tundish bench set --ops select:id --batch 4 --prefetch 1 --json -q --seconds 1 --repeat 1 "$@" |
+			python3 -c 'import json, sys; print(json.load(sys.stdin)["points"][0]["memory_peak_bytes"])'
+	}
+	one=$(peak --cycle-length 1 --threads 1)
+	six=$(peak --cycle-length 6 --threads 1)
+	# five more, each with an inflater and two windows
+	[ $((six - one)) -gt $((5 * 65536)) ]
+	# an epoch has 87 records of 20 kB, far more than the pipe and a batch hold
+	mkfifo pipe
+	(read -r -n 1; rm set/*00001-of*; cat >/dev/null) <pipe &
+	code=0
+	tundish feed set --ops select:data --batch 4 --prefetch 1 --cycle-length 6 --epochs 4 --to raw -q \
+		2>err >pipe || code=$?
+	wait
+	same $code 3
+	holds "$(cat err)" "00001-of-00006"
+}
