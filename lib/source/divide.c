@@ -195,7 +195,6 @@ static int add_file(struct divide *d, struct td_item item, struct td_parts *part
 int td_listing_forget(struct td_listing *l, const struct td_map *files, const struct td_list_options *o,
     struct tundish_error *e)
 {
-	uint64_t n = 0;
 	for (size_t i = 0; i < files->n; i++) {
 		char *path = strndup(td_map_key(files, i), files->entries[i].key_bytes);
 		if (!path)
@@ -203,13 +202,11 @@ int td_listing_forget(struct td_listing *l, const struct td_map *files, const st
 		for (size_t k = 0; k < o->n_sources; k++) {
 			size_t len = strlen(o->sources[k]);
 			/* below a source that is a folder it was met, and left out */
-			n += strncmp(path, o->sources[k], len) == 0 && (path[len] == '/' || (len && path[len - 1] == '/'));
+			if (strncmp(path, o->sources[k], len) == 0 && (path[len] == '/' || (len && path[len - 1] == '/')))
+				td_listing_take_back(l, path);
 		}
 		free(path);
 	}
-	l->left_out -= TD_MIN(n, l->left_out);
-	if (l->left_out == 0)
-		l->left_out_kinds[0] = 0;
 	return 0;
 }
 

@@ -102,15 +102,31 @@ bool td_listing_group(struct td_listing *l, const char *name, uint32_t *ret)
 	return true;
 }
 
+/* The word of the kinds that is this suffix, with its number; NULL: none. */
+static char *find_kind(struct td_listing *l, const char *suffix, unsigned *ret_at)
+{
+	size_t n = strlen(suffix);
+	*ret_at = 0;
+	for (char *p = l->left_out_kinds; *p; ++*ret_at) {
+		size_t len = strcspn(p, " ");
+		if (len == n && memcmp(p, suffix, n) == 0)
+			return p;
+		p += len + (p[len] == ' ');
+	}
+	return NULL;
+}
+
 void td_listing_leave_out(struct td_listing *l, const char *name)
 {
 	const char *suffix = td_path_suffix(name);
 	char *kinds = l->left_out_kinds;
 	size_t len = strlen(kinds), n = strlen(suffix);
+	unsigned at;
 	l->left_out++;
-	for (const char *p = kinds; n && (p = strstr(p, suffix)) != NULL; p++)
-		if (p[n] == 0 || p[n] == ' ')
-			return;
+	if (find_kind(l, suffix, &at)) {
+		l->left_out_of_kind[at]++;
+		return;
+	}
 	for (size_t i = 1; i < n; i++)
 		if ((unsigned char)suffix[i] <= ' ' || (unsigned char)suffix[i] > '~')
 			return;
@@ -118,7 +134,24 @@ void td_listing_leave_out(struct td_listing *l, const char *name)
 		if (len)
 			kinds[len++] = ' ';
 		memcpy(kinds + len, suffix, n + 1);
+		l->left_out_of_kind[at] = 1;
 	}
+}
+
+void td_listing_take_back(struct td_listing *l, const char *name)
+{
+	unsigned at;
+	char *kind = find_kind(l, td_path_suffix(name), &at);
+	l->left_out -= l->left_out > 0;
+	if (!kind || --l->left_out_of_kind[at] > 0)
+		return;
+	size_t len = strcspn(kind, " ");
+	memmove(&l->left_out_of_kind[at], &l->left_out_of_kind[at + 1],
+	    (TD_COUNT(l->left_out_of_kind) - at - 1) * sizeof *l->left_out_of_kind);
+	if (kind[len])
+		memmove(kind, kind + len + 1, strlen(kind + len + 1) + 1);
+	else
+		kind[kind > l->left_out_kinds ? -1 : 0] = 0;
 }
 
 void td_listing_keep(struct td_listing *l, bool (*keep)(const struct td_item *item))

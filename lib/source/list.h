@@ -100,6 +100,7 @@ struct td_listing {
 	uint64_t left_out;	   /* files that are no data, or that the table does not name */
 	uint64_t parts_left_out;   /* of files that hold several items */
 	char left_out_kinds[64];   /* ".txt .xml" */
+	uint64_t left_out_of_kind[32]; /* how many of each, in that order */
 };
 
 struct td_list_options {
@@ -162,8 +163,9 @@ int td_listing_forget(struct td_listing *l, const struct td_map *files, const st
 bool td_listing_group(struct td_listing *l, const char *name, uint32_t *ret) td_must_check;
 /* What folders of pictures have lying about, by its base name. */
 bool td_is_litter(const char *base);
-/* Counts a file that is left out. */
+/* Counts a file that is left out; and no longer counts one that was, since it is of use. */
 void td_listing_leave_out(struct td_listing *l, const char *name);
+void td_listing_take_back(struct td_listing *l, const char *name);
 /* Divides files that hold several items; a file that cannot be read is bad. With
  * `own_labels` what a file says of its items becomes their class. */
 int td_listing_divide(struct td_listing *l, const struct td_list_options *options, bool own_labels,

@@ -138,3 +138,22 @@ PY
 	run -3 bash -c '"$1" convert "$2" -o - >/dev/full' - "$TUNDISH" "$(case_in 49)"
 	holds "$output" "No space left on device"
 }
+
+@test "side-cars that are used are no files left out, by number and by kind" {
+	mkdir in
+	cp "$DATA/photos/cat/cat_00.jpg" in/a.jpg
+	cp "$DATA/photos/cat/cat_02.jpg" in/b.jpg
+	echo '{"label": "x"}' | tee in/a.json >in/b.json
+	echo >in/notes.txt
+	echo >in/make.sh
+	run_split 0 convert in --labels json -o out/x
+	holds "$output" "2 other files left out (.txt .sh)" || holds "$output" "2 other files left out (.sh .txt)"
+	echo '{}' >in/c.json
+	run_split 0 convert in --labels json -o again/x
+	holds "$output" "3 other files left out"
+	holds "$output" .json
+	rm in/notes.txt in/make.sh in/c.json
+	run_split 0 convert in --labels json -o third/x
+	holds "$output" "2 found: 2 written, 0 bad"
+	[[ "$output" != *"left out"* ]]
+}
