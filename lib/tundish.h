@@ -740,7 +740,8 @@ TUNDISH_API int tundish_flow_next(struct tundish_flow *flow, struct tundish_batc
  * any order, by any thread. */
 TUNDISH_API void tundish_flow_release(struct tundish_flow *flow, const struct tundish_batch *batch);
 /* Records in one epoch, of all ranks, and batches of this rank in all epochs. UINT64_MAX:
- * without end, or not known before it is read (streams, compressed files). */
+ * without end, or not known before it is read (streams, and compressed files where the
+ * order does not ask for their members). */
 TUNDISH_API uint64_t tundish_flow_records(const struct tundish_flow *flow);
 TUNDISH_API uint64_t tundish_flow_batches(const struct tundish_flow *flow);
 /* Where the flow stands: what `start` takes to go on behind the last batch handed out,

@@ -390,3 +390,20 @@ PY
 	same $code 3
 	holds "$(cat err)" "00001-of-00006"
 }
+
+@test "a member that goes bad while it is read costs its records" {
+	records r 0 150 20000
+	tundish shard r -q -o set/r --compress gzip
+	file=$(echo set/r*.tfrecord*)
+	mkfifo pipe
+	# the second member of three: records 53 to 105
+	(read -r -n 1; printf '\377\377\377' | dd of=$file bs=1 seek=2500 conv=notrunc status=none; cat >got) <pipe &
+	code=0
+	tundish feed set --ops select:data --batch 1 --prefetch 1 --shuffle full --epochs 3 --memory 8M -j 3 --to raw \
+		2>err >pipe || code=$?
+	wait
+	same $code 1
+	holds "$(cat err)" "its gzip member is damaged, or has changed since it was listed"
+	[ "$(wc -c <got)" -gt $((97 * 3 * 20000)) ]
+	[ "$(wc -c <got)" -lt $((150 * 3 * 20000)) ]
+}
