@@ -90,9 +90,10 @@ lines() {
 	[ "$rss" -lt $((47040 + 65536)) ]
 }
 
-# peak_kb ARG...: the largest resident size of a run
+# peak_kb ARG...: the largest resident size of a run, without the freed memory that a
+# sanitizer holds back
 peak_kb() {
-	python3 - "$TUNDISH" "$@" <<'PY'
+	ASAN_OPTIONS=$ASAN_OPTIONS:quarantine_size_mb=0:thread_local_quarantine_size_kb=0 python3 - "$TUNDISH" "$@" <<'PY'
 import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)

@@ -69,8 +69,10 @@ int td_h5_rehearse(void (*play)(void *ctx), void *ctx, struct tundish_error *e)
 		;
 	td_h5_leave();
 	/* without processes, or with the caller collecting them, it is done without */
-	if (ended <= 0 || !WIFSIGNALED(status))
+	if (ended <= 0 || status == 0)
 		return 0;
+	if (!WIFSIGNALED(status))
+		return td_err(e, TUNDISH_E_CORRUPT, "damaged: the HDF5 library gives up on it");
 	return WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL ?
 	    td_err(e, TUNDISH_E_CORRUPT, "damaged: the HDF5 library comes to no end with it") :
 	    td_err(e, TUNDISH_E_CORRUPT, "damaged: the HDF5 library crashes on it (signal %d)", WTERMSIG(status));
