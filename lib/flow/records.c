@@ -258,6 +258,9 @@ static int list_items(struct td_records *set, const struct tundish_flow_options 
 	uint64_t bad = 0;
 	int rc = td_items_open(&set->items, options, &bad, e);
 	set->faults += bad;
+	if (rc == 0 && td_items_n(set->items) == 0)
+		rc = td_err(e, TUNDISH_E_USAGE, "%s: only a stream, which cannot be read in place: convert it first",
+		    TD_ESC(options->paths[0]));
 	return rc < 0 ? rc : add_items(set, e);
 }
 

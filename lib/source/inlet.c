@@ -2,9 +2,13 @@
  * Bytes of a pipe or file from its start on, unpacked where they are gzip. */
 #include "inlet.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/talk.h"
@@ -29,12 +33,29 @@ static ssize_t read_raw(void *ctx, uint64_t offset, void *out, size_t bytes, str
 	return td_input_read(&in->in, offset, out, bytes, e);
 }
 
+/* A named pipe may have no writer yet, and opening it would wait for one without an end. */
+static int open_input(struct td_input *ret, const char *path, struct tundish_error *e)
+{
+	struct stat st;
+	if (stat(path, &st) != 0 || !S_ISFIFO(st.st_mode))
+		return td_input_open(ret, path, e);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 || fcntl(fd, F_SETFL, 0) != 0) {
+		int number = errno;
+		if (fd >= 0)
+			close(fd);
+		return td_err_errno(e, number, "%s", TD_ESC(path));
+	}
+	*ret = (struct td_input){ .fd = fd, .owned = true, .size = TD_SIZE_UNKNOWN, .name = path };
+	return 0;
+}
+
 int td_inlet_open(struct td_inlet **ret, const char *path, const struct tundish_listener *l, struct tundish_error *e)
 {
 	struct td_inlet *in = calloc(1, sizeof *in);
 	if (!in)
 		return td_err_memory(e);
-	int rc = td_input_open(&in->in, path, e);
+	int rc = open_input(&in->in, path, e);
 	if (rc < 0) {
 		free(in);
 		return rc;

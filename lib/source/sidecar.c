@@ -44,13 +44,15 @@ static int read_json(json_t **ret, struct sidecars *s, struct tundish_error *e)
 		td_err_prefix(e, "%s", TD_ESC(td_path_base(path)));
 		return rc;
 	}
-	*ret = json_loadb((const char *)s->text.data, s->text.len, JSON_REJECT_DUPLICATES, &why);
-	if (!*ret)
+	json_t *o = json_loadb((const char *)s->text.data, s->text.len, JSON_REJECT_DUPLICATES, &why);
+	if (!o)
 		return td_err(e, TUNDISH_E_CORRUPT, "%s: line %d: %s", TD_ESC(td_path_base(path)), why.line,
 		    TD_ESC(why.text));
-	if (json_is_object(*ret))
+	if (json_is_object(o)) {
+		*ret = o;
 		return 0;
-	json_decref(*ret);
+	}
+	json_decref(o);
 	return td_err(e, TUNDISH_E_SCHEMA, "%s: no JSON object", TD_ESC(td_path_base(path)));
 }
 
@@ -141,7 +143,7 @@ static int read_sidecar(struct sidecars *s, struct td_item *item, struct tundish
 	if (rc != TUNDISH_E_NOT_FOUND && !td_map_at(&s->used, s->path.data, s->path.len - 1))
 		rc = td_err_memory(e);
 	if (rc < 0) {
-		json_decref(o);
+		json_decref(o); /* which is there when the map had no room */
 		return rc;
 	}
 	if (!s->labels->no_labels)

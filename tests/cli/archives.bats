@@ -307,6 +307,16 @@ PY
 	[ ! -e out ]
 }
 
+@test "a named pipe without a writer ends by a signal as well" {
+	mkfifo p
+	"$TUNDISH" convert p -o out/x --shards 2 2>err &
+	sleep 0.5
+	kill -TERM $!
+	status=0
+	wait $! || status=$?
+	same "$status" 143
+}
+
 @test "what the archives of libarchive's tests and of WebDataset hold" {
 	needs_shared
 	run_split 0 convert "$SHARED/fixtures/formats/tar/wds_sample.tgz" -o out/x --shards 3

@@ -488,6 +488,9 @@ print(json.dumps(r, sort_keys=True))'
 	holds "$output" "1 written, 4 bad"
 	run_split 1 convert in -o out/p --labels json:label=none --columns box --overwrite
 	holds "$output" "3 written, 2 bad"
+	echo '[]' >in/sub/cat_02.json
+	run_split 1 convert in -o out/p --labels json --columns box --overwrite
+	holds "$stderr" "cat_02.jpg: cat_02.json: no JSON object"
 	run_split 2 convert in -o out2/p --labels json --columns nothing
 	holds "$stderr" 'no column "nothing" in side-cars or headers'
 	run_split 2 convert in -o out2/p --labels json:key=age

@@ -89,6 +89,9 @@ PY
 	usage_in feed --mix "a=in:1" --labels none
 	usage_in feed in --tile 4y4
 	run_split 1 feed r --labels folder --to null # no good item
+	tar -czf in.tar.gz in
+	usage_in feed in.tar.gz --to null
+	holds "$stderr" "in.tar.gz: only a stream, which cannot be read in place"
 }
 
 @test "HDF5 files and videos, by their modules" {
