@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Building JSON where any step may be out of memory: the first loss shows at the end. */
+ * Building JSON where any step may be out of memory: the first loss shows at the end.
+ * And reading what may be a list or a value by itself. */
 #pragma once
 #include <jansson.h>
 
@@ -20,3 +21,14 @@ void td_json_string(struct td_json *j, json_t *object, const char *key, const ch
 json_t *td_json_real(double v);
 /* Appends the indented text, NUL-terminated, and drops the reference. */
 bool td_json_dump(struct td_json *j, json_t *value, struct td_buf *out) td_must_check;
+
+/* How many values there are, and the i-th: what is no list is one of itself. */
+static inline size_t td_json_n(const json_t *v)
+{
+	return json_is_array(v) ? json_array_size(v) : 1;
+}
+
+static inline const json_t *td_json_at(const json_t *v, size_t i)
+{
+	return json_is_array(v) ? json_array_get(v, i) : v;
+}

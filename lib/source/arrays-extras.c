@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/json.h"
 #include "grid.h"
 
 static bool add_place(struct td_extras *x, const char *key, uint64_t value)
@@ -129,59 +130,17 @@ static int add_spe(struct td_extras *x, const struct td_raster *r, const struct 
 
 /* ---- what the header says, where it was asked for ---- */
 
-static bool put_texts(struct td_extras *x, const char *key, const json_t *v)
-{
-	size_t n = json_is_array(v) ? json_array_size(v) : 1;
-	struct td_bytes *values = malloc((n + 1) * sizeof *values);
-	bool ok = values != NULL;
-	for (size_t i = 0; ok && i < n; i++) {
-		const json_t *one = json_is_array(v) ? json_array_get(v, i) : v;
-		const char *text = json_string_value(one);
-		values[i] = (struct td_bytes){ text ? text : "", text ? json_string_length(one) : 0 };
-	}
-	ok = ok && td_extra_bytes(x, key, values, n);
-	free(values);
-	return ok;
-}
-
-static bool put_reals(struct td_extras *x, const char *key, const json_t *v)
-{
-	size_t n = json_is_array(v) ? json_array_size(v) : 1;
-	float *values = malloc((n + 1) * sizeof *values);
-	bool ok = values != NULL;
-	for (size_t i = 0; ok && i < n; i++)
-		values[i] = (float)json_number_value(json_is_array(v) ? json_array_get(v, i) : v);
-	ok = ok && td_extra_floats(x, key, values, n);
-	free(values);
-	return ok;
-}
-
-static bool put_wholes(struct td_extras *x, const char *key, const json_t *v)
-{
-	size_t n = json_is_array(v) ? json_array_size(v) : 1;
-	int64_t *values = malloc((n + 1) * sizeof *values);
-	bool ok = values != NULL;
-	for (size_t i = 0; ok && i < n; i++)
-		values[i] = json_integer_value(json_is_array(v) ? json_array_get(v, i) : v);
-	ok = ok && td_extra_ints(x, key, values, n);
-	free(values);
-	return ok;
-}
-
 /* Whole numbers, numbers or texts, whatever all of a value is. */
-static enum td_cells_kind kind_of(const struct td_cells_column *column, const json_t *v)
+static int kind_of(const struct td_cells_column *column, const json_t *v)
 {
 	bool whole = true, number = true;
-	for (size_t i = 0; i < (json_is_array(v) ? json_array_size(v) : 1); i++) {
-		const json_t *one = json_is_array(v) ? json_array_get(v, i) : v;
-		whole &= json_is_integer(one);
-		number &= json_is_number(one);
+	for (size_t i = 0; i < td_json_n(v); i++) {
+		whole &= json_is_integer(td_json_at(v, i));
+		number &= json_is_number(td_json_at(v, i));
 	}
 	if (!number)
-		return TD_CELLS_TEXT;
-	if (column->kind == TD_CELLS_FLOAT || !whole)
-		return TD_CELLS_FLOAT;
-	return TD_CELLS_INT;
+		return TUNDISH_BYTES;
+	return column->kind == TD_CELLS_FLOAT || !whole ? TUNDISH_FLOAT : TUNDISH_INT64;
 }
 
 static bool add_columns(struct td_extras *x, const struct td_raster_info *info, const struct td_cut *cut)
@@ -190,12 +149,8 @@ static bool add_columns(struct td_extras *x, const struct td_raster_info *info, 
 	for (size_t i = 0; ok && i < cut->columns.n; i++) {
 		const struct td_cells_column *column = &cut->columns.list[i];
 		const json_t *v = about(info, column->name);
-		if (!v || json_is_object(v))
-			continue;
-		enum td_cells_kind kind = kind_of(column, v);
-		ok = kind == TD_CELLS_TEXT  ? put_texts(x, column->name, v) :
-		    kind == TD_CELLS_FLOAT ? put_reals(x, column->name, v) :
-					     put_wholes(x, column->name, v);
+		if (v && !json_is_object(v))
+			ok = td_extra_json(x, column->name, kind_of(column, v), v);
 	}
 	return ok;
 }

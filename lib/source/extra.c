@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
+
 /* A text in `data`, and behind the texts of a feature where they stand. */
 struct text {
 	size_t at, len;
@@ -72,6 +74,27 @@ bool td_extra_doubles(struct td_extras *x, const char *key, const double *values
 	bool ok = td_extra_bytes(x, key, &(struct td_bytes){ values, n * sizeof *values }, 1);
 	if (ok)
 		x->list[x->n - 1].doubles = true;
+	return ok;
+}
+
+bool td_extra_json(struct td_extras *x, const char *key, int kind, const json_t *v)
+{
+	size_t n = td_json_n(v);
+	void *values = calloc(n + 1, sizeof(struct td_bytes));
+	bool ok = values != NULL;
+	for (size_t i = 0; ok && i < n; i++) {
+		const json_t *one = td_json_at(v, i);
+		if (kind == TUNDISH_INT64)
+			((int64_t *)values)[i] = json_is_boolean(one) ? json_is_true(one) : json_integer_value(one);
+		else if (kind == TUNDISH_FLOAT)
+			((float *)values)[i] = (float)json_number_value(one);
+		else
+			((struct td_bytes *)values)[i] = (struct td_bytes){ json_string_value(one),
+				json_string_length(one) };
+	}
+	ok = ok && (kind == TUNDISH_INT64 ? td_extra_ints(x, key, values, n) :
+	    kind == TUNDISH_FLOAT ? td_extra_floats(x, key, values, n) : td_extra_bytes(x, key, values, n));
+	free(values);
 	return ok;
 }
 

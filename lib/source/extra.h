@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Features of a record besides the item itself, its name and its class. */
 #pragma once
+#include <jansson.h>
+
 #include "base/buf.h"
 #include "record/example.h"
 
@@ -23,6 +25,8 @@ bool td_extra_floats(struct td_extras *x, const char *key, const float *values, 
 bool td_extra_bytes(struct td_extras *x, const char *key, const struct td_bytes *values, size_t n) td_must_check;
 /* Records have no such numbers: they are bytes, raw and little-endian. */
 bool td_extra_doubles(struct td_extras *x, const char *key, const double *values, size_t n) td_must_check;
+/* All values of v, a list or one by itself, as that kind; what is no text is an empty one. */
+bool td_extra_json(struct td_extras *x, const char *key, int kind, const json_t *v) td_must_check;
 bool td_extra_text(struct td_extras *x, const char *key, const char *text) td_must_check;
 /* The last one that was added has so many values for each frame. */
 void td_extra_step(struct td_extras *x, size_t values);

@@ -102,37 +102,11 @@ static int list_kind(const json_t *list)
 	return kind;
 }
 
-static int64_t whole(const json_t *v)
-{
-	return json_is_boolean(v) ? json_boolean_value(v) : json_integer_value(v);
-}
-
 static bool add_text(struct td_extras *x, const char *key, const json_t *v)
 {
 	char *text = json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY);
 	bool ok = text && td_extra_text(x, key, text);
 	free(text);
-	return ok;
-}
-
-/* The values as an array of their kind, `at` gives the i-th. */
-static bool add_values(struct td_extras *x, const char *key, int kind, const json_t *v, size_t n)
-{
-	void *values = calloc(n + 1, sizeof(struct td_bytes));
-	bool ok = values != NULL;
-	for (size_t i = 0; ok && i < n; i++) {
-		const json_t *one = json_is_array(v) ? json_array_get(v, i) : v;
-		if (kind == TUNDISH_INT64)
-			((int64_t *)values)[i] = whole(one);
-		else if (kind == TUNDISH_FLOAT)
-			((float *)values)[i] = (float)json_number_value(one);
-		else
-			((struct td_bytes *)values)[i] = (struct td_bytes){ json_string_value(one),
-				json_string_length(one) };
-	}
-	ok = ok && (kind == TUNDISH_INT64 ? td_extra_ints(x, key, values, n) :
-	    kind == TUNDISH_FLOAT ? td_extra_floats(x, key, values, n) : td_extra_bytes(x, key, values, n));
-	free(values);
 	return ok;
 }
 
@@ -143,7 +117,7 @@ static bool add_value(struct td_extras *x, const char *key, const json_t *v)
 	int kind = json_is_array(v) ? list_kind(v) : scalar_kind(v);
 	if (kind == TUNDISH_KIND_NONE)
 		return add_text(x, key, v);
-	return add_values(x, key, kind, v, json_is_array(v) ? json_array_size(v) : 1);
+	return td_extra_json(x, key, kind, v);
 }
 
 static int add_object(struct td_extras *x, const void *data, size_t bytes, struct tundish_error *e)

@@ -10,6 +10,7 @@
 #include "assign.h"
 #include "base/err.h"
 #include "base/infile.h"
+#include "base/json.h"
 #include "base/path.h"
 
 #define SIDECAR_MOST ((uint64_t)16 << 20)
@@ -71,13 +72,13 @@ static bool put_scalar(struct td_buf *out, const json_t *v)
 static int put_column(struct sidecars *s, size_t column, const json_t *v, struct tundish_error *e)
 {
 	struct td_cells *c = &s->l->columns;
-	size_t n = json_is_array(v) ? json_array_size(v) : 1;
+	size_t n = td_json_n(v);
 	bool text = false;
 	s->words.len = 0;
 	if (!v || json_is_null(v))
 		return 0;
 	for (size_t i = 0; i < n; i++) {
-		const json_t *one = json_is_array(v) ? json_array_get(v, i) : v;
+		const json_t *one = td_json_at(v, i);
 		text |= json_is_string(one);
 		if (!put_scalar(&s->words, one))
 			return td_err(e, TUNDISH_E_SCHEMA, "%s: %s is neither a scalar nor a list of them",
