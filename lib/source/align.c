@@ -205,7 +205,7 @@ static int read_series(struct td_series *ret, const struct td_align *a, char *pa
 	struct td_buf text = { 0 };
 	int rc = td_read_file(&text, path, CSV_MAX_BYTES, e);
 	if (rc < 0)
-		td_err_prefix(e, "%s: ", TD_ESC(path));
+		td_err_prefix(e, "%s", TD_ESC(path));
 	if (rc == 0)
 		rc = parse_text(&p, text.data, text.len);
 	if (rc == 0 && s.n == 0)

@@ -321,7 +321,8 @@ static int look_at_item(struct td_loaded *s, struct td_arrays_file *o, uint64_t 
 static int keep_open(struct td_loaded *s, const struct td_file *file, const struct td_cut *cut,
     struct tundish_error *e)
 {
-	if (!s->opened || strcmp(s->opened_path, file->path) != 0) {
+	/* what another format holds open has no path here */
+	if (!s->opened || s->close != close_opened || strcmp(s->opened_path, file->path) != 0) {
 		struct td_arrays_file *o;
 		char *copy = strdup(file->path);
 		int rc = copy ? open_file(&o, file->path, cut, NULL, e) : td_err_memory(e);
@@ -329,9 +330,7 @@ static int keep_open(struct td_loaded *s, const struct td_file *file, const stru
 			free(copy);
 			return rc;
 		}
-		if (s->opened)
-			s->close(s->opened);
-		free(s->opened_path);
+		td_loaded_close(s);
 		s->opened = o;
 		s->opened_path = copy;
 		s->close = close_opened;

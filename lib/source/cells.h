@@ -42,7 +42,7 @@ int td_cells_parse(struct td_cells *ret, const char *spec, const char *group, st
 void td_cells_free(struct td_cells *c);
 
 /* Begins a row; then its values, in any order. `text`: they are no numbers, whatever
- * they look like. LIMIT past 2^31 bytes in one cell. */
+ * they look like. */
 bool td_cells_row(struct td_cells *c) td_must_check;
 bool td_cells_set(struct td_cells *c, size_t column, const struct td_bytes *values, size_t n, bool text)
     td_must_check;

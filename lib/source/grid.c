@@ -118,5 +118,3 @@ int td_grid_find(struct td_arrays_file *o, const struct td_cut *cut, uint64_t *n
 	}
 	return td_err(e, TUNDISH_E_CORRUPT, "the file has changed");
 }
-
-/* ---- which of them ---- */

@@ -300,14 +300,16 @@ static bool add_companion(struct td_taken *out, const struct waiting *w, enum td
 }
 
 /* Name, place and picture of a sample. */
-static int start_sample(struct td_intake *s, struct td_taken *out, const struct waiting *w, struct tundish_error *e)
+static int start_sample(struct td_intake *s, struct td_taken *out, struct waiting *w, struct tundish_error *e)
 {
 	const struct td_stream_source *from = source_of(s);
-	out->name.len = out->path.len = out->data.len = 0;
+	struct td_buf used = out->data;
+	out->name.len = out->path.len = used.len = 0;
+	out->data = w->data; /* which is given once, and then filled anew */
+	w->data = used;
 	out->offset = -1;
 	if (!td_buf_printf(&out->name, "%s%s", from->prefix, (const char *)w->name.data) ||
-	    !td_buf_printf(&out->path, "%s/%s", from->path, (const char *)w->name.data) ||
-	    !td_buf_add(&out->data, w->data.data, w->data.len))
+	    !td_buf_printf(&out->path, "%s/%s", from->path, (const char *)w->name.data))
 		return td_err_memory(e);
 	if (w->code < 0)
 		return make_bad(out, w->code, (const char *)w->reason.data, e);

@@ -550,8 +550,6 @@ static int settle_columns(struct lister *w, struct tundish_error *e)
 			return td_err(e, TUNDISH_E_USAGE, "no column \"%s\" in %s", TD_ESC(c->list[i].name),
 			    table ? TD_ESC(w->labels.file) : "side-cars or headers");
 	td_cells_settle(c);
-	if (!td_cells_specs(c, &w->l->specs))
-		return td_err_memory(e);
 	w->l->files ^= td_cells_crc(c);
 	return 0;
 }
@@ -603,6 +601,8 @@ int td_list(struct td_listing *ret, const struct td_list_options *options, struc
 		rc = divide_and_assign(&w, &csv, e);
 	if (rc == 0)
 		meet_groups(&l);
+	if (rc == 0 && !td_cells_specs(&l.columns, &l.specs))
+		rc = td_err_memory(e);
 	if (rc == 0)
 		rc = td_frames_settle(&l, options->cut ? options->cut->align : NULL, e);
 	if (rc == 0 && l.n == 0 && l.n_streams == 0)

@@ -449,6 +449,8 @@ print(json.dumps(r, sort_keys=True))'
 		run_split 2 convert in -o out2/p --labels csv:t.csv --columns "$wrong"
 	done
 	run_split 2 convert in -o out2/p --columns age
+	head -n 1 t.csv >header.csv
+	run_split 3 convert in -o out2/p --labels csv:header.csv --columns age
 	[ ! -e out2 ]
 }
 

@@ -274,6 +274,15 @@ class Raw(unittest.TestCase):
                                             new_folder() / "x", code=3))
 
 
+class Mixed(unittest.TestCase):
+    def test_arrays_beside(self):
+        """One thread goes from files of one kind to those of another and back."""
+        for seed in range(3):
+            made = convert(DATA / "clip.mp4", DATA.parent / "arrays/lamp.spe", DATA.parent / "arrays/field.hdr",
+                           "--labels", "none", "-j", 1, "--order", "shuffle", "--seed", seed)
+            self.assertGreater(len(records(made)), 26)
+
+
 class Listing(unittest.TestCase):
     """convert --list, without a frame being decoded again."""
 

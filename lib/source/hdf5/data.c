@@ -157,7 +157,6 @@ static int read_filters(struct td_h5_data *d, hid_t plist, struct tundish_error 
 			return td_h5_fail(e, TUNDISH_E_CORRUPT, "dataset %s: filters", TD_ESC(d->path));
 		f->n_values = (unsigned)TD_MIN(values, TD_COUNT(f->values));
 		f->name[sizeof f->name - 1] = 0;
-		f->optional = flags & H5Z_FLAG_OPTIONAL;
 	}
 	d->ours = td_h5_filters_ours(d->filters, d->n_filters);
 	for (int i = 0; !d->ours && i < n; i++) {

@@ -175,7 +175,6 @@ void td_h5_room_put(struct td_h5_cache *c, struct td_h5_room *room);
 
 struct td_h5_filter {
 	int id;
-	bool optional;
 	unsigned values[8], n_values;
 	char name[32];
 };

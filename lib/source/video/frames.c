@@ -217,10 +217,10 @@ static int go_on(struct av_cursor *c, const struct av_frame_list *l, uint32_t nu
 
 int av_frames_seek(struct av_cursor *c, const struct av_frame_list *l, uint32_t number, struct tundish_error *e)
 {
-	uint32_t key = key_before(l, number);
-	int rc = 0;
 	if (number >= l->n)
 		return changed(e, number);
+	uint32_t key = key_before(l, number);
+	int rc = 0;
 	if (c->next <= number && (c->next >= key || !l->seeks))
 		rc = go_on(c, l, number, e);
 	for (int tries = 0; rc == 0 && l->seeks && key > 0 && tries < 2; tries++) {
