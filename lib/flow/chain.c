@@ -101,6 +101,8 @@ static void *more_room(void *list, uint32_t n, uint32_t more, size_t bytes)
 static bool read_list(const struct td_param *param, struct span v, struct td_numbers *list)
 {
 	bool last;
+	if (list->n) /* a file gave them */
+		return false;
 	do {
 		last = v.len == 0 || memchr(v.s, '/', v.len) == NULL;
 		struct span part = cut(&v, '/');

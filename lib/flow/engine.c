@@ -316,7 +316,8 @@ void td_engine_count_fetch(struct tundish_flow *f, const struct td_chunk *c, uin
 	s->busy_ns += cpu_ns;
 	s->wait_ns += wall_ns > cpu_ns ? wall_ns - cpu_ns : 0;
 	for (unsigned i = 0; i < c->n; i++)
-		f->stats.record_bytes += c->items[i].data ? c->items[i].spot.entry.bytes : 0;
+		if (c->items[i].data) /* of raw data the entry holds an estimate */
+			f->stats.record_bytes += f->set.items ? c->items[i].bytes : c->items[i].spot.entry.bytes;
 }
 
 static void fetch(struct tundish_flow *f, unsigned worker)
@@ -366,6 +367,11 @@ static void add_note(struct td_slot *s, struct td_note *note)
 	*at = note;
 }
 
+static void no_memory(struct tundish_flow *f)
+{
+	td_engine_fail(f, TUNDISH_E_MEMORY, &(struct tundish_error){ TUNDISH_E_MEMORY, "out of memory" });
+}
+
 static void finish_item(struct tundish_flow *f, struct td_item *item)
 {
 	struct td_slot *s = item->slot;
@@ -377,8 +383,7 @@ static void finish_item(struct tundish_flow *f, struct td_item *item)
 		item->note = NULL;
 	}
 	if (item->lost)
-		td_engine_fail(f, TUNDISH_E_MEMORY,
-		    &(struct tundish_error){ TUNDISH_E_MEMORY, "out of memory" });
+		no_memory(f);
 	s->left--;
 	check_rows(f, s);
 }
@@ -501,7 +506,7 @@ static void prepare_mix(struct tundish_flow *f, struct td_slot *s, unsigned work
 	s->next_task = 0;
 	s->tasks = s->tasks_left = tasks > 0 ? (unsigned)tasks : 0;
 	if (tasks < 0)
-		td_engine_fail(f, tasks, &(struct tundish_error){ TUNDISH_E_MEMORY, "out of memory" });
+		no_memory(f);
 	if (tasks <= 0) {
 		end_mix(f, s);
 		return;
@@ -530,7 +535,7 @@ static void mix(struct tundish_flow *f, unsigned worker)
 	td_pool_lock(f->pool);
 	f->stats.stages[TD_STAGE_PIXELS].busy_ns += cpu;
 	if (!ok)
-		td_engine_fail(f, TUNDISH_E_MEMORY, &(struct tundish_error){ TUNDISH_E_MEMORY, "out of memory" });
+		no_memory(f);
 	if (--s->tasks_left == 0)
 		end_mix(f, s);
 }

@@ -242,7 +242,9 @@ static int take_pixels(void *ctx, struct td_buf *out, const struct td_pixels *p,
 		if (!td_buf_reserve(out, row))
 			return td_err_memory(e);
 		uint8_t *to = out->data + out->len;
-		for (uint32_t x = 0; x < p->width; x++)
+		if (p->step == 3)
+			memcpy(to, from, row);
+		for (uint32_t x = 0; p->step != 3 && x < p->width; x++)
 			memcpy(to + (size_t)x * 3, from + (size_t)x * p->step, 3);
 		out->len += row;
 	}

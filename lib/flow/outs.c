@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/number.h"
 
 #define OUTS_MOST 64
 #define NAME_MOST 200
@@ -24,14 +25,7 @@ static bool equals(const char *name, const char *s, size_t len)
 
 static bool read_count(const char *s, size_t len, uint64_t *ret)
 {
-	uint64_t n = 0;
-	for (size_t i = 0; i < len; i++) {
-		if (s[i] < '0' || s[i] > '9' || n > 10000000)
-			return false;
-		n = n * 10 + (uint64_t)(s[i] - '0');
-	}
-	*ret = n;
-	return n > 0 && n <= 10000000;
+	return td_parse_u64(ret, s, len) && *ret > 0 && *ret <= 10000000;
 }
 
 /* Of the records looked at: the kind, and whether all have the same number of values. */

@@ -172,6 +172,7 @@ static void slim(struct td_gate *g, struct td_desk *desk)
 		td_decoder_free(desk->decoder);
 		desk->decoder = fresh;
 	}
+	td_buf_free(&desk->wide);
 	td_scratch_free(&desk->scratch);
 	for (int i = 0; i < 2; i++)
 		td_buf_free(&desk->frames[i].buf);

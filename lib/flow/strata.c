@@ -101,8 +101,8 @@ static int work_run(void *ctx, void *job, unsigned worker, struct tundish_error 
 		int bad = item->data ? find_value(s, run, item, &why) : 0;
 		if (bad == TUNDISH_E_MEMORY || item->lost)
 			rc = td_err_memory(e);
-		else if (bad < 0)
-			item->note = td_note_new(bad, td_item_place(s->set, item), false, why.text);
+		else if (bad < 0 && !(item->note = td_note_new(bad, td_item_place(s->set, item), false, why.text)))
+			rc = td_err_memory(e);
 		run->end[i] = run->texts.len;
 	}
 	return rc;

@@ -283,6 +283,7 @@ PY
 	[ "$file" != "$("$TUNDISH" feed -q --to hash --ops 'resize:32 normalize' a)" ]
 	echo '{"mean": [0, 0], "std": [1, 1, 1]}' >bad.json
 	run_split 2 feed -q --to hash --ops 'normalize:bad.json' a
+	run_split 2 feed -q --to hash --ops 'normalize:s.json,mean=.1/.2,std=.1/.2' a
 }
 
 @test "devices and pipes are written in place" {
