@@ -8,6 +8,7 @@
 #include "append.h"
 #include "base/crc32c.h"
 #include "base/err.h"
+#include "base/map.h"
 #include "base/thread.h"
 #include "groups.h"
 #include "items.h"
@@ -715,6 +716,25 @@ static int make_file(void *ctx, uint32_t number, unsigned worker, struct td_buf 
 	return *ret_name && td_buf_add(bytes, p.image.data, p.image.len) ? 0 : td_err_memory(e);
 }
 
+/* Sources and archives may hold files of one name, of which one would replace the other. */
+static int differ_in_name(const struct td_listing *l, struct tundish_error *e)
+{
+	struct td_map seen = { .value_bytes = 1 };
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < l->n; i++) {
+		const char *name = td_item_name(l, &l->items[i]);
+		size_t known = seen.n;
+		if (i > 0 && l->items[i].name == l->items[i - 1].name)
+			continue;
+		if (!td_map_at(&seen, name, strlen(name)))
+			rc = td_err_memory(e);
+		else if (seen.n == known)
+			rc = td_err(e, TUNDISH_E_EXISTS, "to: two items are called %s", TD_ESC(name));
+	}
+	td_map_free(&seen);
+	return rc;
+}
+
 /* Files have the form that their names tell. */
 static int convert_files(struct convert *c, struct tundish_error *e)
 {
@@ -726,6 +746,8 @@ static int convert_files(struct convert *c, struct tundish_error *e)
 	if (c->list.n_streams)
 		return td_err(e, TUNDISH_E_USAGE, "to: streams become records only");
 	int rc = cut_list(c, e);
+	if (rc == 0)
+		rc = differ_in_name(&c->list, e);
 	if (rc == 0)
 		rc = fill_items(c, e);
 	return rc ? rc : td_files_run(&c->p, c->list.n, c->p.to_folder, make_file, e);

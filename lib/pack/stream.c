@@ -316,7 +316,7 @@ static int by_place(const void *a, const void *b)
 }
 
 /* The classes get their order and labels; the shares are sorted by shard and class. */
-static struct share *settle(struct run *run, struct tundish_error *e)
+static int settle(struct run *run, struct share **ret, struct tundish_error *e)
 {
 	struct td_pack *p = run->p;
 	int32_t *map = calloc(p->classes.n + 1, sizeof *map);
@@ -331,9 +331,10 @@ static struct share *settle(struct run *run, struct tundish_error *e)
 		qsort(shares, run->counts.n, sizeof *shares, by_place);
 	free(map);
 	if (rc == 0)
-		return shares;
-	free(shares);
-	return NULL;
+		*ret = shares;
+	else
+		free(shares);
+	return rc;
 }
 
 static int end_shard(struct run *run, size_t shard, const struct share *shares, size_t n, struct tundish_error *e)
@@ -378,10 +379,10 @@ static int end_all(struct run *run, struct tundish_error *e)
 	int rc = check_splits(run, e);
 	while (rc == 0 && run->n_window)
 		rc = evict(run, e);
-	struct share *shares = rc == 0 ? settle(run, e) : NULL, *at = shares;
-	const struct share *end = shares ? shares + run->counts.n : NULL;
-	if (rc == 0 && !shares)
-		return TUNDISH_E_MEMORY;
+	struct share *shares = NULL;
+	if (rc == 0)
+		rc = settle(run, &shares, e);
+	const struct share *at = shares, *end = shares ? shares + run->counts.n : NULL;
 	p->class_counts = rc == 0 ? calloc(p->plan.n_splits * p->classes.n + 1, sizeof *p->class_counts) : NULL;
 	if (rc == 0 && !p->class_counts)
 		rc = td_err_memory(e);

@@ -76,7 +76,7 @@ static int add_bytes(struct tar *t, const char *name, const uint8_t *data, size_
 	bool ok = true;
 	for (const char *c = name; ok && *c; c++)
 		ok = *c == '%' || *c == '/' ? td_buf_printf(&extension, "%%%02X", (unsigned)*c) :
-		    td_buf_printf(&extension, "%c", *c);
+		    td_buf_add(&extension, c, 1);
 	bool picture = td_format_named(name) >= 0 && td_image_probe(data, bytes) != TD_IMAGE_NONE;
 	ok = ok && td_buf_printf(&extension, "%s", picture ? "" : ".bin");
 	int rc = ok ? add_member(t, (const char *)extension.data, data, bytes) : td_err_memory(t->e);
@@ -148,19 +148,11 @@ static int add_picture(struct tar *t, const struct tundish_feature *image)
 	size_t bytes;
 	if (tundish_feature_bytes(image, 0, &data, &bytes) != 1)
 		return td_err(t->e, TUNDISH_E_SCHEMA, "feature image has no bytes");
-	switch (td_image_probe(data, bytes)) {
-	case TD_IMAGE_JPEG:
-		return add_member(t, "jpg", data, bytes);
-	case TD_IMAGE_NONE:
-		return add_member(t, "image.bin", data, bytes);
-	default: {
-		char extension[8] = { 0 };
-		const char *name = td_image_kind_name(td_image_probe(data, bytes));
-		for (unsigned i = 0; name[i] && i < sizeof extension - 1; i++)
-			extension[i] = (char)(name[i] | 0x20);
-		return add_member(t, extension, data, bytes);
-	}
-	}
+	enum td_image_kind kind = td_image_probe(data, bytes);
+	const char *extension = kind == TD_IMAGE_NONE ? "image.bin" :
+	    kind == TD_IMAGE_JPEG		      ? "jpg" :
+							td_image_format_name(kind);
+	return add_member(t, extension, data, bytes);
 }
 
 static bool is_feature(const struct tundish_feature *f, const struct tundish_feature *one)

@@ -75,10 +75,10 @@ static int work(void *ctx, void *job, unsigned worker, struct tundish_error *e)
 	char *name = NULL;
 	j->data.len = 0;
 	j->code = run->picture(run->p->ctx, j->item, worker, &j->data, &name, &j->why);
-	if (j->code == TUNDISH_E_MEMORY)
-		return td_err_memory(e);
-	if (j->code < 0)
-		return 0;
+	if (j->code < 0) {
+		free(name);
+		return j->code == TUNDISH_E_MEMORY ? td_err_memory(e) : 0;
+	}
 	char *path = td_path_join(run->folder, name);
 	int rc = path ? make_folders(path, e) : td_err_memory(e);
 	if (rc == 0)

@@ -32,6 +32,14 @@ class Files(unittest.TestCase):
                 self.assertAlmostEqual(x, y, places=6)
             self.assertEqual(a, b)
 
+    def test_two_of_one_name(self):
+        source = new_folder()
+        for folder in ("a", "b"):
+            (source / folder / "s").mkdir(parents=True)
+            shutil.copy(CLIP.parents[1] / "photos/cat/cat_00.jpg", source / folder / "s/x.jpg")
+        said = run("convert", source / "a/s", source / "b/s", "--to", f"jpg:{source}/out", code=2)
+        self.assertIn("two items are called s/x.jpg", said)
+
     def test_same_files(self):
         sums = set()
         for j in (1, 2, 8, 99):
