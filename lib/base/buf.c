@@ -25,11 +25,24 @@ static void release(const struct td_buf *b)
 	free(b->data);
 }
 
+/* Large ones are moved by their pages, not copied: old and new need not fit at a time. */
+static bool stretch(struct td_buf *b, size_t cap)
+{
+	uint8_t *data = realloc(b->data, cap);
+	if (!data)
+		return false;
+	b->data = data;
+	b->cap = cap;
+	return (uintptr_t)data % 64 == 0;
+}
+
 static bool grow_to(struct td_buf *b, size_t cap, size_t keep)
 {
 	if (cap > SIZE_MAX / 2)
 		return false;
 	cap = (cap + 63) & ~(size_t)63;
+	if (keep && b->cap >= LARGE && stretch(b, cap))
+		return true;
 	uint8_t *data = aligned_alloc(64, cap);
 	if (!data)
 		return false;

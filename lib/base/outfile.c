@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "err.h"
+#include "path.h"
 
 static char *part_name(const char *path)
 {
@@ -54,19 +55,25 @@ int td_outfile_open(struct td_outfile *f, const char *path, struct tundish_error
 	return rc;
 }
 
-int td_outfile_write(struct td_outfile *f, const void *data, size_t bytes, struct tundish_error *e)
+int td_write_all(int fd, const void *data, size_t bytes)
 {
 	const char *p = data;
 	while (bytes > 0) {
-		ssize_t n = write(f->fd, p, TD_MIN(bytes, (size_t)1 << 30));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return td_err_errno(e, errno, "%s", TD_ESC(f->path));
-		p += n;
-		bytes -= (size_t)n;
-		f->bytes += (uint64_t)n;
+		ssize_t n = write(fd, p, TD_MIN(bytes, (size_t)1 << 30));
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		p += n > 0 ? n : 0;
+		bytes -= n > 0 ? (size_t)n : 0;
 	}
+	return 0;
+}
+
+int td_outfile_write(struct td_outfile *f, const void *data, size_t bytes, struct tundish_error *e)
+{
+	int rc = td_write_all(f->fd, data, bytes);
+	if (rc < 0)
+		return td_err_errno(e, -rc, "%s", TD_ESC(f->path));
+	f->bytes += bytes;
 	return 0;
 }
 
@@ -105,6 +112,24 @@ void td_outfile_abort(struct td_outfile *f)
 	free(f->part);
 	free(f->path);
 	*f = (struct td_outfile){ .fd = -1 };
+}
+
+/* Not every file system has files without a name: there one is made and unlinked. */
+int td_nameless_file(const char *folder, struct tundish_error *e)
+{
+	const char *usual = getenv("TMPDIR");
+	if (!folder)
+		folder = usual && *usual ? usual : "/tmp";
+	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		return fd;
+	char *path = td_path_join(folder, ".tundish-XXXXXX");
+	fd = path ? mkostemp(path, O_CLOEXEC) : -1;
+	int number = path ? errno : ENOMEM;
+	if (fd >= 0)
+		unlink(path);
+	free(path);
+	return fd >= 0 ? fd : td_err_errno(e, number, "%s: temporary file", TD_ESC(folder));
 }
 
 int td_write_file(const char *path, const void *data, size_t bytes, struct tundish_error *e)

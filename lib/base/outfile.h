@@ -26,6 +26,12 @@ int td_outfile_commit(struct td_outfile *f, struct tundish_error *e);
 /* Removes the temporary file and frees; a zeroed or finished one is fine. */
 void td_outfile_abort(struct td_outfile *f);
 
+/* A file without a name, for what has no room in memory: gone when it is closed. In `folder`;
+ * NULL: $TMPDIR or /tmp. The descriptor, or an error. */
+int td_nameless_file(const char *folder, struct tundish_error *e);
+/* Writes all bytes to a descriptor; 0 or -errno. */
+int td_write_all(int fd, const void *data, size_t bytes);
+
 /* All of that for a small file: open, write, commit. */
 int td_write_file(const char *path, const void *data, size_t bytes, struct tundish_error *e);
 /* Makes renames in the folder of `path` last. */

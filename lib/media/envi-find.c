@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Where the pixels of an ENVI header are. */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include <zlib.h>
 
 #include "base/err.h"
+#include "base/outfile.h"
 #include "base/path.h"
 #include "envi.h"
 
@@ -166,33 +166,6 @@ int td_envi_find_data(struct td_raster *r, struct tundish_error *e)
 	return rc;
 }
 
-static int nameless_file(struct tundish_error *e)
-{
-	const char *folder = getenv("TMPDIR");
-	char name[4096];
-	if (!folder || !*folder)
-		folder = "/tmp";
-	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (fd < 0 && snprintf(name, sizeof name, "%s/tundish-XXXXXX", folder) < (int)sizeof name) {
-		fd = mkostemp(name, O_CLOEXEC);
-		if (fd >= 0)
-			unlink(name);
-	}
-	return fd >= 0 ? fd : td_err_errno(e, errno, "temporary file in %s", TD_ESC(folder));
-}
-
-static int put_all(int fd, const uint8_t *p, size_t n, struct tundish_error *e)
-{
-	while (n) {
-		ssize_t done = write(fd, p, n);
-		if (done < 0 && errno != EINTR)
-			return td_err_errno(e, errno, "unpacked ENVI data");
-		p += done > 0 ? done : 0;
-		n -= done > 0 ? (size_t)done : 0;
-	}
-	return 0;
-}
-
 /* One more piece of the packed file. */
 static int refill(z_stream *z, const struct td_bytes *from, uint64_t *at, uint8_t *buffer,
     size_t bytes, struct tundish_error *e)
@@ -231,8 +204,9 @@ static int inflate_to(int fd, const struct td_bytes *from, uint64_t bytes, uint8
 			rc = td_err(e, TUNDISH_E_CORRUPT, "gzip'ed data: %s",
 			    z.msg ? z.msg : "damaged");
 		size_t got = (size_t)TD_MIN((uint64_t)(half - z.avail_out), bytes);
-		if (rc == 0)
-			rc = put_all(fd, buffer + half, got, e);
+		int written = rc == 0 ? td_write_all(fd, buffer + half, got) : 0;
+		if (written < 0)
+			rc = td_err_errno(e, -written, "unpacked ENVI data");
 		bytes -= got;
 	}
 	inflateEnd(&z);
@@ -249,7 +223,7 @@ static int unpack(struct td_raster *r, struct tundish_error *e)
 		    r->pixels.size);
 	size_t half = 1 << 18;
 	uint8_t *buffer = malloc(2 * half);
-	int fd = buffer ? nameless_file(e) : td_err_memory(e);
+	int fd = buffer ? td_nameless_file(NULL, e) : td_err_memory(e);
 	int rc = fd < 0 ? fd : inflate_to(fd, &r->pixels, v->bytes, buffer, half, e);
 	free(buffer);
 	if (rc < 0) {

@@ -91,22 +91,30 @@ static int check_splits(const struct td_append *a, const struct td_pack *p, stru
 	return 0;
 }
 
-static int check_labels(const struct td_append *a, const struct td_pack *p, struct tundish_error *e)
+int td_append_check_labels(const struct td_append *a, bool labels, bool numbers, struct tundish_error *e)
 {
 	const json_t *list = json_object_get(a->own, "classes");
 	bool had = json_array_size(list) > 0;
-	if (had != (p->classes.n > 0))
+	if (had != labels)
 		return td_err(e, TUNDISH_E_USAGE, "append: the set has %s, and the new records have %s",
 		    had ? "labels" : "no labels", had ? "none" : "some");
 	bool named = had && json_object_get(json_array_get(list, 0), "name");
-	if (had && named == p->classes.numbers)
+	if (had && named == numbers)
 		return td_err(e, TUNDISH_E_USAGE, "append: labels are %s in the set, and the new ones are %s",
 		    named ? "classes" : "numbers", named ? "numbers" : "classes");
-	for (size_t i = 0; named && i < p->classes.n; i++)
-		if (json_integer_value(json_object_get(json_array_get(list, i), "label")) != p->classes.list[i].label)
-			return td_err(e, TUNDISH_E_USAGE, "append: class %s has another label in the set: the same "
-			    "--label-offset is needed", TD_ESC(p->classes.list[i].name));
 	return 0;
+}
+
+int td_append_check_classes(const struct td_append *a, const struct td_classes *c, int64_t offset,
+    struct tundish_error *e)
+{
+	const json_t *list = json_object_get(a->own, "classes");
+	int rc = td_append_check_labels(a, c->n > 0, c->numbers, e);
+	for (size_t i = 0; rc == 0 && !c->numbers && i < c->n; i++)
+		if (json_integer_value(json_object_get(json_array_get(list, i), "label")) != (int64_t)i + offset)
+			rc = td_err(e, TUNDISH_E_USAGE, "append: class %s has another label in the set: the same "
+			    "--label-offset is needed", TD_ESC(c->list[i].name));
+	return rc;
 }
 
 int td_append_check(const struct td_append *a, const struct td_pack *p, struct tundish_error *e)
@@ -117,9 +125,7 @@ int td_append_check(const struct td_append *a, const struct td_pack *p, struct t
 		rc = check_option(a, "compression", td_compression_name(p->compression), "NONE", e);
 	if (rc == 0)
 		rc = check_option(a, "keys", o->keys, "default", e);
-	if (rc == 0)
-		rc = check_option(a, "name_template", o->name_template, "the usual", e);
-	return rc ? rc : check_labels(a, p, e);
+	return rc ? rc : check_option(a, "name_template", o->name_template, "the usual", e);
 }
 
 /* ---- both parts as one ---- */

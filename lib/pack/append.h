@@ -18,8 +18,13 @@ int td_append_open(struct td_append **ret, const struct td_output *out, struct t
 void td_append_free(struct td_append *a);
 /* Its classes, in their order, as a list; none where they are numbers or there are none. */
 bool td_append_classes(struct td_classes *ret, const struct td_append *a) td_must_check;
-/* The options that both must have alike, the names of splits, and the labels. USAGE. */
+/* The options that both must have alike, and the names of splits. USAGE. */
 int td_append_check(const struct td_append *a, const struct td_pack *p, struct tundish_error *e);
+/* Whether there are labels, and of which kind. USAGE. */
+int td_append_check_labels(const struct td_append *a, bool labels, bool numbers, struct tundish_error *e);
+/* That, and the labels of classes which are in their order. */
+int td_append_check_classes(const struct td_append *a, const struct td_classes *c, int64_t offset,
+    struct tundish_error *e);
 /* The new metadata of the new part become those of both; each may be NULL. The features have
  * to be the same: USAGE. */
 int td_append_info(const struct td_append *a, json_t *info, json_t *features, struct tundish_error *e);

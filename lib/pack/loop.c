@@ -438,6 +438,8 @@ int td_pack_run(struct td_pack *p, struct tundish_error *e)
 		p->compression = try_compression(p);
 	run.compressed = p->compression != TUNDISH_NONE;
 	int bad = p->append ? td_append_check(p->append, p, e) : 0;
+	if (bad == 0 && p->append)
+		bad = td_append_check_classes(p->append, &p->classes, p->o->label_offset, e);
 	if (bad < 0)
 		return bad;
 	run.counts = calloc(p->classes.n + 1, sizeof *run.counts);

@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "base/held.h"
+#include "base/outfile.h"
 #include "base/path.h"
 #include "base/pool.h"
 #include "record/ahead.h"
@@ -82,27 +83,12 @@ static int stop_search(void *data)
 
 /* ---- the spool ---- */
 
-static int open_nameless(const char *folder)
-{
-	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (fd >= 0)
-		return fd;
-	char *path = td_path_join(folder, ".tundish-spool-XXXXXX");
-	fd = path ? mkostemp(path, O_CLOEXEC) : -1;
-	if (fd >= 0)
-		unlink(path);
-	free(path);
-	return fd;
-}
-
 static int open_spool(struct run *run, struct tundish_error *e)
 {
 	int rc = 0;
 	pthread_mutex_lock(&run->lock);
 	if (run->scan->spool < 0)
-		run->scan->spool = open_nameless(run->o->spool_folder);
-	if (run->scan->spool < 0)
-		rc = td_err_errno(e, errno, "%s: temporary file", TD_ESC(run->o->spool_folder));
+		rc = TD_MIN(run->scan->spool = td_nameless_file(run->o->spool_folder, e), 0);
 	pthread_mutex_unlock(&run->lock);
 	return rc;
 }

@@ -56,6 +56,7 @@ struct run {
 	struct td_pack *p;
 	struct td_deal deal;
 	bool ended; /* nothing more to take */
+	bool compared; /* with the set that is added to: are there labels? */
 	uint64_t skipped, taken;
 	/* put */
 	uint64_t window_bytes, done_bytes, evicted;
@@ -82,6 +83,12 @@ static int next_sample(struct run *run, struct td_taken *s, struct tundish_error
 		int rc = run->stream->next(run->stream->ctx, s, e);
 		if (rc <= 0)
 			return rc;
+		if (run->p->append && !run->compared && s->code == 0) {
+			run->compared = true;
+			rc = td_append_check_labels(run->p->append, s->labelled, !run->p->classes.fixed, e);
+			if (rc < 0)
+				return rc;
+		}
 		if (run->skipped == o->skip) {
 			run->taken++;
 			return 1;
@@ -434,6 +441,14 @@ static int check(struct td_pack *p, struct tundish_error *e)
 	return td_plan_stream(&p->plan, p->out.stream ? "1" : o->shards, o->split, e);
 }
 
+/* What has to be as it was in the set, as far as it is known before the first record. */
+static int check_append(const struct td_pack *p, struct tundish_error *e)
+{
+	int rc = td_append_check(p->append, p, e);
+	return rc == 0 && p->classes.fixed ?
+	    td_append_check_classes(p->append, &p->classes, p->o->label_offset, e) : rc;
+}
+
 static int prepare(struct run *run, struct tundish_error *e)
 {
 	struct td_pack *p = run->p;
@@ -501,14 +516,14 @@ int td_pack_stream(const struct td_stream_run *stream, struct tundish_error *e)
 		rc = td_names_check(p->o->name_template, p->o->count_in_name, p->out.name, &p->plan, e);
 	if (rc == 0)
 		rc = prepare(&run, e);
+	if (rc == 0 && p->append)
+		rc = check_append(p, e);
 	if (rc == 0)
 		rc = td_pack_begin(p, e);
 	if (rc == 0)
 		rc = run_loop(&run, e);
 	if (rc == 0)
 		rc = stream->finish(stream->ctx, e);
-	if (rc == 0 && p->append)
-		rc = td_append_check(p->append, p, e);
 	if (rc == 0)
 		rc = td_pack_limit(p, e);
 	if (rc == 0)

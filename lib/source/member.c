@@ -2,8 +2,6 @@
  * Reading what a member of an archive holds, by its place. */
 #include "member.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +10,14 @@
 
 #include "base/err.h"
 #include "base/infile.h"
+#include "base/outfile.h"
 #include "group.h"
 #include "picture.h"
+
+static int too_large(uint64_t bytes, uint64_t max_bytes, struct tundish_error *e)
+{
+	return td_err(e, TUNDISH_E_LIMIT, "%" PRIu64 " bytes, more than %" PRIu64, bytes, max_bytes);
+}
 
 /* Where it is packed, or holes are left out: through the module. */
 static int unpack(struct td_buf *out, int fd, const struct td_archived *m, uint64_t max_bytes, bool part,
@@ -41,7 +45,7 @@ int td_member_read(struct td_buf *out, int fd, const struct td_archived *m, uint
 {
 	out->len = 0;
 	if (m->bytes > max_bytes)
-		return td_err(e, TUNDISH_E_LIMIT, "%" PRIu64 " bytes, more than %" PRIu64, m->bytes, max_bytes);
+		return too_large(m->bytes, max_bytes, e);
 	if (!m->plain)
 		return unpack(out, fd, m, max_bytes, false, e);
 	if (!td_buf_fit(out, (size_t)m->bytes + 1))
@@ -82,25 +86,77 @@ int64_t td_member_head(void *out, size_t bytes, const struct td_listing *l, cons
 
 /* ---- a file for formats that open one ---- */
 
-static int temporary(struct tundish_error *e)
+#define POUR_BYTES ((size_t)1 << 20)
+
+static int put(int fd, const void *data, size_t bytes, struct tundish_error *e)
 {
-	const char *folder = getenv("TMPDIR");
-	int fd = open(folder && *folder ? folder : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	return fd >= 0 ? fd : td_err_errno(e, errno, "a temporary file");
+	int rc = td_write_all(fd, data, bytes);
+	return rc < 0 ? td_err_errno(e, -rc, "a temporary file") : 0;
+}
+
+int td_member_pour(int to, const struct td_archiver *a, void *archive, uint64_t done, uint64_t max_bytes,
+    struct tundish_error *e)
+{
+	struct td_buf piece = { 0 };
+	int rc;
+	do {
+		piece.len = 0;
+		rc = a->read(archive, &piece, POUR_BYTES, true, e);
+		done += piece.len;
+		if (rc == 0 && done > max_bytes)
+			rc = td_err(e, TUNDISH_E_LIMIT, "more than %" PRIu64 " bytes", max_bytes);
+		if (rc == 0)
+			rc = put(to, piece.data, piece.len, e);
+	} while (rc == 0 && piece.len > 0);
+	td_buf_free(&piece);
+	return rc;
+}
+
+/* What is packed goes there piece by piece: it need not have room in memory. */
+static int unpack_to(int to, int from, const struct td_archived *m, uint64_t max_bytes, struct tundish_error *e)
+{
+	const struct td_archiver *a = td_archiver(e);
+	void *archive;
+	struct td_entry entry;
+	if (!a)
+		return TUNDISH_E_MODULE;
+	int rc = a->open(&archive, from, m->at, TD_ARCHIVE_MEMBER, NULL, e);
+	if (rc < 0)
+		return rc;
+	rc = a->next(archive, &entry, e);
+	if (rc == 0)
+		rc = td_err(e, TUNDISH_E_CORRUPT, "its header is gone");
+	if (rc > 0)
+		rc = td_member_pour(to, a, archive, 0, max_bytes, e);
+	a->close(archive);
+	return rc;
+}
+
+/* What lies there as it is. */
+static int copy_to(int to, int from, const struct td_archived *m, struct tundish_error *e)
+{
+	struct td_buf piece = { 0 };
+	int rc = td_buf_fit(&piece, POUR_BYTES) ? 0 : td_err_memory(e);
+	for (uint64_t done = 0; rc == 0 && done < m->bytes;) {
+		size_t want = (size_t)TD_MIN(m->bytes - done, (uint64_t)POUR_BYTES);
+		int64_t n = td_read_at(from, piece.data, want, m->at + done, e);
+		if (n < 0)
+			rc = (int)n;
+		else if ((size_t)n < want)
+			rc = td_err(e, TUNDISH_E_TRUNCATED, "the archive shrank while it was read");
+		else
+			rc = put(to, piece.data, want, e);
+		done += want;
+	}
+	td_buf_free(&piece);
+	return rc;
 }
 
 static int fill_spill(int to, int from, const struct td_archived *m, uint64_t max_bytes, struct tundish_error *e)
 {
-	struct td_buf all = { 0 };
-	int rc = td_member_read(&all, from, m, max_bytes, e);
-	for (size_t done = 0; rc == 0 && done < all.len;) {
-		ssize_t n = write(to, all.data + done, all.len - done);
-		if (n < 0 && errno != EINTR)
-			rc = td_err_errno(e, errno, "a temporary file");
-		done += n > 0 ? (size_t)n : 0;
-	}
-	td_buf_free(&all);
-	return rc;
+	if (m->bytes > max_bytes)
+		return too_large(m->bytes, max_bytes, e);
+	return m->plain ? copy_to(to, from, m, e) : unpack_to(to, from, m, max_bytes, e);
 }
 
 int td_member_spill(struct td_spill *s, struct td_file *ret, const struct td_listing *l,
@@ -109,7 +165,7 @@ int td_member_spill(struct td_spill *s, struct td_file *ret, const struct td_lis
 	int rc = 0;
 	if (s->member != item->member) {
 		td_spill_free(s);
-		int from = open_archive(l, item, e), to = from < 0 ? from : temporary(e);
+		int from = open_archive(l, item, e), to = from < 0 ? from : td_nameless_file(NULL, e);
 		rc = to < 0 ? to : fill_spill(to, from, &l->members[item->member - 1], max_bytes, e);
 		if (from >= 0)
 			close(from);

@@ -10,3 +10,6 @@
  * are reasons without the path. */
 int td_member_read(struct td_buf *out, int fd, const struct td_archived *m, uint64_t max_bytes,
     struct tundish_error *e);
+/* The rest of a member that is being read, of which `done` bytes came before, into a file. */
+int td_member_pour(int to, const struct td_archiver *a, void *archive, uint64_t done, uint64_t max_bytes,
+    struct tundish_error *e);

@@ -68,6 +68,29 @@ PY
 	diff -r before out
 }
 
+@test "--append of a stream is checked before anything of it is read" {
+	[ -e "$TUNDISH_MODULES/archive.so" ] || skip "built without libarchive"
+	first
+	mkfifo silent
+	sleep 60 >silent &
+	writer=$!
+	for wrong in "--split train=1" "--split n=1 --keys slim" "--split n=1 --compress gzip" \
+		"--split n=1 --label-offset 7"; do
+		# shellcheck disable=SC2086
+		run_split 2 convert silent -o out/x --shards 1 $wrong --append --memory 64M
+		holds "$stderr" "append: "
+	done
+	kill $writer
+	# whether there are labels shows with the first item: the rest need not come
+	tar -C "$PHOTOS" -cf some.tar cat
+	(cat some.tar; sleep 60) >silent &
+	run timeout 20 "$TUNDISH" convert silent -o out/x --shards 1 --split n=1 --labels none --append
+	same "$status" 2
+	kill $! || true
+	run_split 0 convert - -o out/x --shards 1 --split n=1 --append <some.tar
+	run_split 0 count --by label out/x-n.*
+}
+
 @test "--append with numbers for labels" {
 	printf 'file,label\ncat/cat_01.jpg,7\ncat/cat_02.jpg,3\n' >a.csv
 	printf 'file,label\ncat/cat_01.jpg,5\ncat/cat_03.jpg,7\n' >b.csv

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "unit.h"
 
+#include <unistd.h>
+
 #include "crc32c.h"
 #include "err.h"
 #include "held.h"
 #include "map.h"
+#include "outfile.h"
 #include "pool.h"
 #include "rng.h"
 #include "table.h"
@@ -16,6 +19,39 @@ static void test_crc32c(void **state)
 	assert_int_equal(td_crc32c(0, "123456789", 9), 0xe3069283);
 	assert_int_equal(td_crc32c(td_crc32c(0, "1234", 4), "56789", 5), 0xe3069283);
 	assert_int_equal(td_crc_mask(td_crc32c(0, "\3\0\0\0\0\0\0\0", 8)), 0x0e4999b0);
+}
+
+static void test_large_buffer(void **state)
+{
+	(void)state;
+	struct td_buf b = { 0 };
+	for (size_t mib = 0; mib < 80; mib++) {
+		assert_true(td_buf_reserve(&b, 1 << 20));
+		assert_int_equal((uintptr_t)b.data % 64, 0);
+		memset(b.data + b.len, (int)mib, 1 << 20);
+		b.len += 1 << 20;
+	}
+	for (size_t mib = 0; mib < 80; mib++)
+		assert_int_equal(b.data[(mib << 20) + 12345], mib);
+	td_buf_free(&b);
+}
+
+static void test_nameless(void **state)
+{
+	(void)state;
+	char folder[] = "/tmp/tundish-test-XXXXXX", byte = 0;
+	struct tundish_error e = { 0 };
+	assert_non_null(mkdtemp(folder));
+	int fd = td_nameless_file(folder, &e);
+	assert_true(fd >= 0);
+	assert_int_equal(td_write_all(fd, "x", 1), 0);
+	assert_int_equal(pread(fd, &byte, 1, 0), 1);
+	assert_int_equal(byte, 'x');
+	assert_int_equal(rmdir(folder), 0); /* nothing is in it */
+	close(fd);
+	assert_true(td_nameless_file(folder, &e) < 0);
+	assert_non_null(strstr(e.text, folder));
+	assert_true(td_write_all(-1, "x", 1) < 0);
 }
 
 /* The known answers of the Random123 distribution. */
@@ -247,6 +283,8 @@ int main(void)
 		cmocka_unit_test(test_crc32c),
 		cmocka_unit_test(test_philox),
 		cmocka_unit_test(test_escape),
+		cmocka_unit_test(test_large_buffer),
+		cmocka_unit_test(test_nameless),
 		cmocka_unit_test(test_ordered),
 		cmocka_unit_test(test_ordered_later),
 		cmocka_unit_test(test_held),
