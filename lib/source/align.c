@@ -15,6 +15,7 @@
 #include "base/path.h"
 #include "base/talk.h"
 #include "format.h"
+#include "times.h"
 
 #define CSV_MAX_BYTES ((uint64_t)4 << 30)
 #define COLUMNS_MOST 1000
@@ -276,10 +277,20 @@ void td_aligns_free(struct td_aligns *all)
 
 /* ---- a file's own table ---- */
 
+/* The video's path without its suffix, also of a frame that is a file of its own. */
+static char *stem_of(const char *path)
+{
+	size_t len;
+	char *video = td_frame_read(path, &len, &(int64_t){ 0 }, &(double){ 0 }) ? strndup(path, len) : strdup(path);
+	if (video)
+		video[strlen(video) - strlen(td_path_suffix(video))] = 0;
+	return video;
+}
+
 /* "{stem}.csv" of "a/clip.mp4" is "a/clip.csv"; NULL without memory. */
 static char *own_path(const struct td_align *a, const char *path)
 {
-	char *stem = strndup(path, strlen(path) - strlen(td_path_suffix(path))), *folder = td_path_folder(path);
+	char *stem = stem_of(path), *folder = td_path_folder(path);
 	struct td_buf out = { 0 };
 	bool ok = stem && folder;
 	for (const char *s = a->file; ok && *s;) {
@@ -397,7 +408,8 @@ static void tell_gap(const struct td_aligns *all, const struct td_align *a, cons
 		    TD_ESC(s->path), gap, at);
 }
 
-uint32_t td_series_sum(const struct td_series *s, uint32_t sum)
+/* For telling whether a table has changed. */
+static uint32_t series_sum(const struct td_series *s, uint32_t sum)
 {
 	sum = td_crc32c(sum, s->times, s->n * sizeof *s->times);
 	return td_crc32c(sum, s->values, s->n * s->n_columns * sizeof *s->values);
@@ -422,19 +434,11 @@ int td_aligns_check(const struct td_aligns *all, struct td_parts *p, const char 
 		rc = find_series(&s, &all->list[k], &own, path, e);
 		if (rc == 0) {
 			tell_gap(all, &all->list[k], s, p, path, l);
-			p->sum = td_series_sum(s, p->sum);
+			p->sum = series_sum(s, p->sum);
 		}
 		if (rc == 0 && !add_spec(&all->list[k], s, &p->specs, frames))
 			rc = td_err_memory(e);
 		td_series_free(&own);
 	}
 	return rc;
-}
-
-bool td_aligns_specs(const struct td_aligns *all, struct td_specs *specs, int64_t frames)
-{
-	for (size_t k = 0; k < all->n; k++)
-		if (all->list[k].shared && !add_spec(&all->list[k], &all->list[k].series, specs, frames))
-			return false;
-	return true;
 }

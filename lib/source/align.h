@@ -47,11 +47,8 @@ void td_aligns_free(struct td_aligns *a);
  * without the path. */
 int td_aligns_check(const struct td_aligns *a, struct td_parts *parts, const char *path, int64_t frames,
     const struct tundish_listener *l, struct tundish_error *e);
-bool td_aligns_specs(const struct td_aligns *a, struct td_specs *specs, int64_t frames) td_must_check;
 
 /* Adds a feature for each to the item's extras, at its times: linear between two rows, the
  * first and last values before and behind all. Errors as of td_format_load(). */
 int td_aligns_load(const struct td_aligns *a, struct td_loaded *out, const char *path, struct tundish_error *e);
-/* For telling whether a table has changed. */
-uint32_t td_series_sum(const struct td_series *s, uint32_t sum);
 void td_series_free(struct td_series *s);

@@ -604,7 +604,7 @@ int td_list(struct td_listing *ret, const struct td_list_options *options, struc
 	if (rc == 0 && !td_cells_specs(&l.columns, &l.specs))
 		rc = td_err_memory(e);
 	if (rc == 0)
-		rc = td_frames_settle(&l, options->cut ? options->cut->align : NULL, e);
+		rc = td_frames_settle(&l, options, e);
 	if (rc == 0 && l.n == 0 && l.n_streams == 0)
 		rc = bad->count ? td_err(e, TUNDISH_E_EMPTY, "no good item (%" PRIu64 " bad)", bad->count) :
 		    nothing(&w, e);

@@ -81,6 +81,37 @@ class Align(unittest.TestCase):
         text = run("convert", CLIP, *KEEP, *words, "--max-gap", "1", "-o", new_folder() / "x")
         self.assertNotIn("gap.csv", text)
 
+    def test_gaps_between_pictures(self):
+        """Frames that are files of their own: gaps are told of each video there."""
+        source, out = new_folder(), new_folder()
+        for name in ("a.mp4", "b.mp4"):
+            shutil.copy(CLIP, source / name)
+        run("convert", source, "--to", f"jpg:{out}/f")
+        gap = TABLE[(TABLE[:, 0] < 1) | (TABLE[:, 0] > 1.9)]
+        np.savetxt(out / "gap.csv", gap, delimiter=",")
+        words = ["--labels", "none", "--align", f"imu={out}/gap.csv"]
+        text = run("convert", out / "f", *words, "--max-gap", ".5", "-o", new_folder() / "x")
+        for name in ("a", "b"):
+            self.assertIn(f"{out}/f/{name}.mp4: no row of {out}/gap.csv for 0.94 s from 0.98 s on", text)
+        self.assertEqual(text.count("no row of"), 2)
+        self.assertNotIn("no row of", run("convert", out / "f", *words, "--max-gap", "1", "-o", new_folder() / "x"))
+
+    def test_own_tables_of_pictures(self):
+        """The table of a frame that is a file is that of its video; one without is bad."""
+        source, out = new_folder(), new_folder()
+        for name in ("a.mp4", "b.mp4"):
+            shutil.copy(CLIP, source / name)
+        run("convert", source, "--to", f"jpg:{out}/f", "--frames", "every:6")
+        np.savetxt(out / "f/a_imu.csv", TABLE[(TABLE[:, 0] < 1) | (TABLE[:, 0] > 1.9)], delimiter=",")
+        text = run("convert", out / "f", *KEEP, "--align", "imu={stem}_imu.csv", "--max-gap", ".5", "-o", out / "x/x",
+                   code=1)
+        self.assertEqual((text.count("no row of"), text.count("b_imu.csv: ")), (1, 4), text)
+        self.assertEqual([r["group"] for r in records(out / "x")], 4 * [[b"a.mp4"]])
+        self.assertIn('"imu"', (out / "x/features.json").read_text())
+        (out / "f/b_imu.csv").write_text("0,1,2,3\n")
+        made = records(convert(out / "f", *KEEP, "--align", "imu={stem}_imu.csv"))
+        self.assertEqual([r["imu"] for r in made[4:]], 4 * [[1.0, 2.0, 3.0]])
+
     def test_bad_tables(self):
         folder = new_folder()
         for text, words in [("t,x\n0,1\n1,a\n", 'row 3: "a" is no number'), ("t,x\n0,1\n1\n", "row 3 has 1 cells"),
