@@ -3,6 +3,7 @@
 import json
 import pathlib
 import shutil
+import struct
 import subprocess
 import unittest
 
@@ -118,6 +119,85 @@ class Fixtures(unittest.TestCase):
     def test_limits(self):
         text = run("convert", FIXTURES / "tc_bt709_full_range.mp4", "--max-pixels", 900000, "-o", new_folder() / "x", code=3)
         self.assertIn("1280 x 720 is above the limit of 900000 pixels", text)
+
+
+def boxes(data, path, at=0, end=None):
+    """Where the boxes of an MP4 file are that lie in one another."""
+    end = len(data) if end is None else end
+    while at < end:
+        size, kind = struct.unpack_from(">I4s", data, at)
+        if kind == path[0]:
+            return [(at, size)] + (boxes(data, path[1:], at + 8, at + size) if path[1:] else [])
+        at += size
+    raise AssertionError(f"no {path[0]} in the file")
+
+
+def with_edits(data, edits):
+    """An MP4 file with other edits: (milliseconds, first unit of the medium or -1)."""
+    data = bytearray(data)
+    body = struct.pack(">II", 0, len(edits)) + b"".join(struct.pack(">IiI", *edit, 0x10000) for edit in edits)
+    *around, (at, size) = boxes(data, [b"moov", b"trak", b"edts", b"elst"])
+    data[at:at + size] = struct.pack(">I4s", 8 + len(body), b"elst") + body
+    for outer, outer_size in around:
+        struct.pack_into(">I", data, outer, outer_size + 8 + len(body) - size)
+    return bytes(data)
+
+
+@needs_ffmpeg
+class EditLists(unittest.TestCase):
+    """What an MP4 file says is to be shown, and when: as ffprobe and ffmpeg take it."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = new_folder()
+        cls.source = cls.folder / "source.mp4"  # frames for reordering, a key frame a second
+        ffmpeg("-f", "lavfi", "-i", "testsrc=size=96x64:rate=25:duration=3", "-c:v", "mpeg4", "-g", 25, "-bf", 2,
+               "-video_track_timescale", 12800, cls.source)
+
+    def same(self, path, count):
+        probed = probe_frames(path)["frames"]
+        made = records(convert(path, *KEEP, "--reencode", "raw"))
+        self.assertEqual([r["pts"][0] for r in made], [f["best_effort_timestamp"] for f in probed])
+        self.assertEqual([r["frame"][0] for r in made], list(range(count)))
+        raw = ffmpeg("-threads", "1", "-flags", "bitexact", "-i", path, "-map", "0:v:0", "-sws_flags",
+                     "bicubic+accurate_rnd+bitexact+full_chroma_int", "-fps_mode", "passthrough", "-f", "rawvideo",
+                     "-pix_fmt", "rgb24", "-")
+        self.assertEqual(b"".join(r["image/value"][0] for r in made), raw)
+        drawn = records(convert(path, "--labels", "none", "--order", "shuffle", "--reencode", "raw"))
+        self.assertEqual(sorted(drawn, key=lambda r: r["frame"]), made)
+        clips = records(convert(path, "--labels", "none", "--clip", 5, "--edge", "keep"))
+        self.assertEqual([n for c in clips for n in c["pts"]], [r["pts"][0] for r in made])
+
+    def test_cut_between_key_frames(self):
+        for name, start, count in (("cut.mp4", 1.1, 47), ("cut.mov", 1.5, 37)):
+            with self.subTest(name):
+                ffmpeg("-ss", start, "-i", self.source, "-c", "copy", self.folder / name)
+                self.same(self.folder / name, count)
+
+    def test_late_start(self):
+        path = self.folder / "late.mp4"
+        ffmpeg("-itsoffset", .7, "-i", self.source, "-f", "lavfi", "-i", "sine=duration=3", "-map", "0:v", "-map",
+               "1:a", "-c:v", "copy", "-c:a", "aac", path)
+        self.same(path, 75)
+        self.assertGreater(records(convert(path, *KEEP))[0]["time"][0], .69)
+
+    def test_several(self):
+        def at(seconds):
+            return int(seconds * 12800) + 512
+        for name, edits, count in [("two", [(1000, at(0)), (1000, at(2))], 50), ("twice", [(1000, at(0)), (1000, at(0))], 50),
+                                   ("back", [(1000, at(2)), (1000, at(0))], 50),
+                                   ("many", [(200, at(k * .4)) for k in range(7)], 35),
+                                   ("late", [(700, -1), (2000, at(.52))], 50), ("long", [(9000, at(0))], 75)]:
+            with self.subTest(name):
+                path = self.folder / f"{name}.mp4"
+                path.write_bytes(with_edits(self.source.read_bytes(), edits))
+                self.same(path, count)
+
+    def test_nothing_is_shown(self):
+        for name, edits in (("zero", [(0, 512)]), ("past", [(1000, 90 * 12800)])):
+            path = self.folder / f"{name}.mp4"
+            path.write_bytes(with_edits(self.source.read_bytes(), edits))
+            self.assertIn("no frame decodes", run("convert", path, "-o", new_folder() / "x", code=3))
 
 
 @needs_shared
