@@ -273,6 +273,9 @@ static void scale(struct td_raster *r, const struct td_envi_header *h)
 	r->info.has_ignore = f && td_parse_double(&r->info.ignore, f->value, f->len);
 	if (f && !r->info.has_ignore)
 		td_raster_notice(r, "data ignore value is no number: it is left out");
+	/* as the pixels have it: -3.4028235e38 is the lowest float32, and no double */
+	if (r->info.dtype == TD_FLOAT32 || r->info.dtype == TD_COMPLEX64)
+		r->info.ignore = (double)(float)r->info.ignore;
 	r->info.has_scale = r->gain || r->offset || r->factor != 0;
 }
 

@@ -3,6 +3,7 @@
 #include "arrays.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -216,34 +217,11 @@ static int read_numbers(struct td_loaded *s, struct td_arrays_file *o, const str
 /* One element that stands for no data. */
 static void fill_value(uint8_t out[16], const struct td_raster_info *info, const struct td_cut *cut)
 {
-	double v = info->has_ignore && !cut->apply_scale ? info->ignore : 0;
 	enum td_elem dtype = td_grid_dtype(info, cut);
-	memset(out, 0, 16);
-#define PUT(elem, type, least, most)                                                               \
-	case elem: {                                                                               \
-		type x = v >= (double)(least) && v <= (double)(most) ? (type)v : 0;                \
-		memcpy(out, &x, sizeof x);                                                         \
-		break;                                                                             \
-	}
-	switch (dtype) {
-		PUT(TD_UINT8, uint8_t, 0, UINT8_MAX)
-		PUT(TD_INT8, int8_t, INT8_MIN, INT8_MAX)
-		PUT(TD_UINT16, uint16_t, 0, UINT16_MAX)
-		PUT(TD_INT16, int16_t, INT16_MIN, INT16_MAX)
-		PUT(TD_UINT32, uint32_t, 0, UINT32_MAX)
-		PUT(TD_INT32, int32_t, INT32_MIN, INT32_MAX)
-	case TD_FLOAT32: {
-		float x = (float)v;
-		memcpy(out, &x, sizeof x);
-		break;
-	}
-	case TD_FLOAT64:
-		memcpy(out, &v, sizeof v);
-		break;
-	default:
-		break;
-	}
-#undef PUT
+	td_elem_put(dtype, out, info->has_ignore && !cut->apply_scale ? info->ignore : 0);
+	/* -9999 is no value of bytes, and 0 no better than another */
+	if (info->has_ignore && td_elem_value(dtype, out, 0) != info->ignore && !isnan(info->ignore))
+		td_elem_put(dtype, out, 0);
 }
 
 /* Sets the lines of a part into a tile that is filled up. */

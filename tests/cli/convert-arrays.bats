@@ -150,6 +150,41 @@ print(v["label"], v["y"], v["x"])'
 	holds "$output" "train        6"
 }
 
+@test "no data: its value in padding and in counting, for every type" {
+	PYTHONPATH=$BATS_TEST_DIRNAME/.. python3 - "$TUNDISH" <<'PY'
+import math, os, pathlib, struct, subprocess, sys
+import records
+# ENVI's number, struct's letter, the header's value, and what stands in the pixels
+for number, letter, value, want in [
+        (1, "B", "255", 255), (1, "B", "-9999", 0), (2, "h", "-9999", -9999), (12, "H", "65535", 65535),
+        (12, "H", "70000", 0), (3, "i", "-2147483648", -2**31), (13, "I", "4294967295", 2**32 - 1),
+        (14, "q", "-9223372036854775808", -2**63), (14, "q", "9223372036854775807", 2**63 - 1),
+        (14, "q", "-9999", -9999), (15, "Q", "18446744073709551615", 2**64 - 1), (15, "Q", "-1", 0),
+        (4, "f", "-3.4028235e+38", -struct.unpack("f", b"\xff\xff\x7f\x7f")[0]), (4, "f", "0.1", None),
+        (4, "f", "nan", math.nan), (5, "d", "-1e300", -1e300), (6, "ff", "-9999.5", None), (9, "dd", "-9999.5", None)]:
+    one = "<" + letter
+    if want is None:
+        want = float(value)
+    ignored = struct.pack(one, want, *[0.0] * (len(letter) - 1))
+    data = struct.pack(one, *[3] * len(letter)) + 2 * ignored
+    folder = pathlib.Path("in%s%s" % (number, value))
+    folder.mkdir()
+    (folder / "c.img").write_bytes(data)
+    (folder / "c.hdr").write_text(f"ENVI\nsamples = 3\nlines = 1\nbands = 1\ndata type = {number}\n"
+                                  f"interleave = bsq\nbyte order = 0\ndata ignore value = {value}\n")
+    out = folder / "out"
+    run = [sys.argv[1], "convert", folder, "-o", out / "p", "--labels", "none", "--order", "keep", "-q"]
+    subprocess.run(run + ["--tile", "2x2", "--edge", "pad"], check=True)
+    file, = out.glob("*-of-*")
+    made = [records.example(data)["image"][0] for data in records.frames(file.read_bytes())]
+    n = len(ignored)
+    assert made == [data[:2 * n] + 2 * ignored, 4 * ignored], (number, value, made)
+    if struct.unpack(one, ignored)[0] != 0:  # else the value is none of the type
+        subprocess.run(run + ["--tile", "1x1", "--max-nodata", "0", "--overwrite"], check=True)
+        assert len(list(records.frames(out.joinpath(file.name).read_bytes()))) == 1, (number, value)
+PY
+}
+
 @test "cubes and pictures mix, without metadata for TFDS" {
 	make_cubes
 	cp -r "$DATA/photos/cat" in/
