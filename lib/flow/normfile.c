@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Mean and deviation of channels from a file of statistics, for normalize. */
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/infile.h"
+#include "base/json.h"
 #include "optable.h"
 
 #define STATISTICS_MAX ((uint64_t)1 << 20)
@@ -27,12 +26,9 @@ static bool read_channels(const json_t *root, const char *key, double least, str
 
 bool td_normalize_file(struct td_op *op, const char *path, size_t len)
 {
-	struct td_buf text = { 0 };
 	struct td_numbers mean = { 0 }, std = { 0 };
 	char *name = strndup(path, len);
-	json_t *root = NULL;
-	if (name && td_read_file(&text, name, STATISTICS_MAX, NULL) == 0)
-		root = json_loadb((const char *)text.data, text.len, 0, NULL);
+	json_t *root = name ? td_json_read(name, STATISTICS_MAX, 0, NULL) : NULL;
 	bool ok = !op->mean.n && !op->std.n && read_channels(root, "mean", -1e9, &mean) &&
 	    read_channels(root, "std", 1e-9, &std) && mean.n == std.n;
 	if (ok) {
@@ -44,7 +40,6 @@ bool td_normalize_file(struct td_op *op, const char *path, size_t len)
 		free(std.list);
 	}
 	json_decref(root);
-	td_buf_free(&text);
 	free(name);
 	return ok;
 }

@@ -8,14 +8,11 @@
 
 #include "base/codec.h"
 #include "base/err.h"
-#include "base/path.h"
+#include "base/json.h"
 
 static json_t *load(const struct td_output *out, const char *name)
 {
-	char *path = td_path_join(out->folder, name);
-	json_t *o = path ? json_load_file(path, JSON_REJECT_DUPLICATES, NULL) : NULL;
-	free(path);
-	return o;
+	return td_json_read_in(out->folder, name, TD_METADATA_MAX, JSON_REJECT_DUPLICATES, NULL);
 }
 
 int td_append_open(struct td_append **ret, const struct td_output *out, struct tundish_error *e)

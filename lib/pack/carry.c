@@ -3,7 +3,6 @@
 #include "carry.h"
 
 #include <fcntl.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/infile.h"
+#include "base/json.h"
 #include "base/path.h"
 #include "media/image.h"
 #include "record/frame.h"
@@ -163,7 +163,7 @@ int td_carry_features(struct td_pack *p, const struct td_scan *scan, const struc
 {
 	const struct td_schema *schema = &scan->schema;
 	char *path = beside(paths, "features.json");
-	json_t *file = path ? json_load_file(path, JSON_REJECT_DUPLICATES, NULL) : NULL;
+	json_t *file = path ? td_json_read(path, TD_METADATA_MAX, JSON_REJECT_DUPLICATES, NULL) : NULL;
 	const json_t *theirs = json_object_get(json_object_get(file, "featuresDict"), "features");
 	size_t *order = td_schema_sorted(schema);
 	int rc = path && order ? 0 : td_err_memory(e);

@@ -17,6 +17,7 @@
 #include "base/crc32c.h"
 #include "base/err.h"
 #include "base/infile.h"
+#include "base/json.h"
 #include "base/map.h"
 #include "base/path.h"
 #include "set.h"
@@ -152,11 +153,9 @@ static int note_old(struct td_set *s, const char *name, void *ctx, struct tundis
 /* Of a set that is added to, what its tundish.json lists stays. */
 static bool keep_old(struct td_set *s, struct clearing *c)
 {
-	char *path = td_path_join(s->o.out->folder, "tundish.json");
-	json_t *old = path ? json_load_file(path, 0, NULL) : NULL;
+	json_t *old = td_json_read_in(s->o.out->folder, "tundish.json", TD_METADATA_MAX, 0, NULL);
 	bool ok = old && td_set_each_old(s, old, note_old, c, NULL) == 0 && note_old(s, "tundish.json", c, NULL) == 0;
 	json_decref(old);
-	free(path);
 	return ok;
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/crc32c.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "base/path.h"
 #include "record/frame.h"
 #include "record/index.h"
@@ -281,7 +282,7 @@ static int sync_journal(struct td_set *s, struct tundish_error *e)
 static int remove_old_set(struct td_set *s, struct tundish_error *e)
 {
 	char *path = td_path_join(s->o.out->folder, "tundish.json");
-	json_t *old = path ? json_load_file(path, 0, NULL) : NULL;
+	json_t *old = path ? td_json_read(path, TD_METADATA_MAX, 0, NULL) : NULL;
 	int rc = path ? td_set_each_old(s, old, note_old_file, NULL, e) : td_err_memory(e);
 	if (rc == 0)
 		rc = sync_journal(s, e);

@@ -2,13 +2,11 @@
  * What features.json in a set's folder says of features of raw bytes. */
 #include "beside.h"
 
-#include <jansson.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
-#include "base/infile.h"
+#include "base/json.h"
+#include "base/path.h"
 
 #define FEATURES_MAX ((uint64_t)16 << 20)
 
@@ -46,17 +44,10 @@ static bool read_features(struct td_beside *ret, const json_t *root, const char 
 
 bool td_beside_tensor(struct td_beside *ret, const char *path, const char *key)
 {
-	struct td_buf text = { 0 };
-	const char *slash = strrchr(path, '/');
-	char *name = NULL;
-	json_t *root = NULL;
-	if (asprintf(&name, "%.*sfeatures.json", slash ? (int)(slash + 1 - path) : 0, path) < 0)
-		return false;
-	if (td_read_file(&text, name, FEATURES_MAX, NULL) == 0)
-		root = json_loadb((const char *)text.data, text.len, 0, NULL);
+	char *folder = td_path_folder(path);
+	json_t *root = folder ? td_json_read_in(folder, "features.json", FEATURES_MAX, 0, NULL) : NULL;
 	bool found = read_features(ret, root, key);
 	json_decref(root);
-	td_buf_free(&text);
-	free(name);
+	free(folder);
 	return found;
 }

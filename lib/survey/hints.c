@@ -8,12 +8,11 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/infile.h"
+#include "base/json.h"
 #include "base/path.h"
 #include "record/index.h"
 #include "record/shardname.h"
 
-#define METADATA_MAX ((uint64_t)1 << 30)
 #define SHARDS_MAX 1000000
 
 struct td_hint_shard {
@@ -23,17 +22,10 @@ struct td_hint_shard {
 /* A JSON file of the folder; NULL when it is not there or no JSON (a notice, then). */
 static json_t *load(const char *folder, const char *name, const struct tundish_listener *l)
 {
-	char *path = td_path_join(folder, name);
-	struct td_buf text = { 0 };
-	json_error_t why;
-	json_t *value = NULL;
-	if (path && td_read_file(&text, path, METADATA_MAX, NULL) == 0) {
-		value = json_loadb((const char *)text.data, text.len, 0, &why);
-		if (!value)
-			td_notice(l, "%s: no JSON: line %d: %s", TD_ESC(path), why.line, why.text);
-	}
-	td_buf_free(&text);
-	free(path);
+	struct tundish_error why = { 0 };
+	json_t *value = td_json_read_in(folder, name, TD_METADATA_MAX, 0, &why);
+	if (why.code == TUNDISH_E_CORRUPT)
+		td_notice(l, "%s/%s: %s", TD_ESC(folder), name, why.text);
 	return value;
 }
 
