@@ -2,13 +2,13 @@
  * Members of a gzip file, inflated on threads before it is their turn. */
 #include "ahead.h"
 
-#include <isa-l/igzip_lib.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/bits.h"
 #include "base/err.h"
 #include "base/pool.h"
+#include "inflate.h"
 #include "unpack.h"
 #include "window.h"
 
@@ -66,16 +66,8 @@ static void unlock(struct td_ahead *a)
 /* A whole member and nothing else, of the size that its trailer tells. */
 static bool inflate_member(struct job *job, struct inflate_state *s)
 {
-	memset(s, 0, sizeof *s);
-	isal_inflate_init(s);
-	s->crc_flag = ISAL_GZIP;
-	s->next_in = job->in.data;
-	s->avail_in = (uint32_t)job->in.len;
-	s->next_out = job->out.data;
-	s->avail_out = (uint32_t)job->out.cap;
-	size_t told = job->out.len;
-	bool good = isal_inflate(s) == ISAL_DECOMP_OK && s->block_state == ISAL_BLOCK_FINISH;
-	return good && s->avail_in == 0 && s->total_out == told;
+	size_t made = 0, bytes = td_inflate_member(s, job->in.data, job->in.len, job->out.data, job->out.cap, &made);
+	return bytes == job->in.len && made == job->out.len;
 }
 
 /* With the lock held; it is open while the work is done. */

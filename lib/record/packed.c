@@ -2,13 +2,13 @@
  * Reading anywhere in files of our own gzip members. */
 #include "packed.h"
 
-#include <isa-l/igzip_lib.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/infile.h"
+#include "inflate.h"
 #include "members.h"
 
 #define MOST_MEMBERS 256 /* that stay inflated */
@@ -131,23 +131,13 @@ static size_t member_of(const struct td_pack_map *map, uint64_t offset)
 /* One member or several, and nothing else. */
 static bool inflate_all(struct inflate_state *s, const struct td_buf *in, struct td_buf *out, size_t told)
 {
-	uint8_t *next_in = in->data;
-	uint32_t avail_in = (uint32_t)in->len;
-	while (avail_in > 0) {
-		memset(s, 0, sizeof *s);
-		isal_inflate_init(s);
-		s->crc_flag = ISAL_GZIP;
-		s->next_in = next_in;
-		s->avail_in = avail_in;
-		s->next_out = out->data + out->len;
-		s->avail_out = (uint32_t)(told + SLACK - out->len);
-		if (isal_inflate(s) != ISAL_DECOMP_OK || s->block_state != ISAL_BLOCK_FINISH)
+	for (size_t at = 0; at < in->len && out->len <= told;) {
+		size_t made = 0, n = td_inflate_member(s, in->data + at, in->len - at, out->data + out->len,
+		    told + SLACK - out->len, &made);
+		if (n == 0)
 			return false;
-		out->len += s->total_out;
-		if (out->len > told)
-			return false;
-		next_in = s->next_in;
-		avail_in = s->avail_in;
+		out->len += made;
+		at += n;
 	}
 	return out->len == told;
 }

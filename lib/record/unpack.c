@@ -2,7 +2,6 @@
  * Decompression of record files, and the way past damaged pieces of them. */
 #include "unpack.h"
 
-#include <isa-l/igzip_lib.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +9,7 @@
 #include "base/bits.h"
 #include "base/err.h"
 #include "frame.h"
+#include "inflate.h"
 #include "snappy.h"
 
 #define CHUNK TD_WINDOW_MIN
@@ -182,12 +182,7 @@ static int enter_member(struct td_unpack *u, struct tundish_error *e)
 		    u->any ? "no compressed data behind the last piece" : "no compressed data");
 		return pass_member(u, e);
 	}
-	/* ISA-L reads what it never set when data are damaged; that must not depend on the run */
-	memset(u->inflate, 0, sizeof *u->inflate);
-	isal_inflate_init(u->inflate);
-	u->inflate->crc_flag = u->bare			       ? ISAL_DEFLATE :
-			       u->compression == TUNDISH_GZIP ? ISAL_GZIP :
-								ISAL_ZLIB;
+	td_inflate_begin(u->inflate, u->bare ? ISAL_DEFLATE : u->compression == TUNDISH_GZIP ? ISAL_GZIP : ISAL_ZLIB);
 	u->inside = u->any = true;
 	note_member(u);
 	return 1;
@@ -446,32 +441,14 @@ void td_unpack_restart(struct td_unpack *u, struct td_member at)
 	u->out = at.out;
 }
 
-/* Decompresses a few bytes of the beginning. */
-static size_t zlib_start(const uint8_t *data, size_t bytes, uint8_t *out, size_t out_bytes, bool *ended)
-{
-	struct inflate_state *s = calloc(1, sizeof *s);
-	if (!s)
-		return 0;
-	isal_inflate_init(s);
-	s->crc_flag = ISAL_ZLIB;
-	s->next_in = (uint8_t *)data;
-	s->avail_in = (uint32_t)bytes;
-	s->next_out = out;
-	s->avail_out = (uint32_t)out_bytes;
-	*ended = isal_inflate(s) == ISAL_DECOMP_OK && s->block_state == ISAL_BLOCK_FINISH;
-	size_t n = out_bytes - s->avail_out;
-	free(s);
-	return n;
-}
-
 int td_unpack_recognise(const uint8_t *data, size_t bytes)
 {
 	uint8_t out[TD_FRAME_HEADER];
-	bool ended = false;
+	int ended = 0;
 	if (bytes >= 2 && data[0] == 0x1f && data[1] == 0x8b)
 		return TUNDISH_GZIP;
 	if (bytes >= 2 && zlib_header(data)) {
-		size_t n = zlib_start(data, bytes, out, sizeof out, &ended);
+		size_t n = td_inflate_start(ISAL_ZLIB, data, bytes, out, sizeof out, &ended);
 		if ((n == sizeof out && td_frame_length_ok(out)) || (n == 0 && ended))
 			return TUNDISH_ZLIB;
 	}
