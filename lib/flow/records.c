@@ -13,6 +13,7 @@
 #include "base/pool.h"
 #include "order.h"
 #include "record/frame.h"
+#include "record/metadata.h"
 
 /* Members of compressed files may stay inflated in this part of the memory. */
 #define KEEP_PART 8
@@ -20,6 +21,7 @@
 /* Listing is an ordered loop over files, so that faults come in the order of the files. */
 struct listing {
 	struct td_records *set;
+	struct td_metadata *metadata;
 	const struct tundish_flow_options *options;
 	size_t next;
 	struct tundish_error first_fault;
@@ -60,7 +62,7 @@ static int list_file(void *ctx, void *job_, unsigned worker, struct tundish_erro
 	if (rc != TUNDISH_E_UNSUPPORTED)
 		return rc;
 	struct td_pack_map map;
-	rc = l->set->packed ? td_index_members(&job->index, &map, path, &listener, e) : 0;
+	rc = l->set->packed ? td_index_members(&job->index, &map, path, l->metadata, &listener, e) : 0;
 	job->stream = rc == 0;
 	if (rc > 0)
 		td_packed_set(l->set->packed, job->file, &map);
@@ -128,7 +130,7 @@ static bool wants_positions(const struct tundish_flow_options *o)
 static int list(struct td_records *set, const struct tundish_flow_options *options,
     struct tundish_error *e)
 {
-	struct listing l = { .set = set, .options = options };
+	struct listing l = { .set = set, .metadata = td_metadata_new(), .options = options };
 	const struct td_ordered loop = {
 		.job_bytes = sizeof(struct job),
 		.threads = (unsigned)TD_MIN(td_threads(options->threads), set->files.n),
@@ -139,13 +141,14 @@ static int list(struct td_records *set, const struct tundish_flow_options *optio
 	};
 	int rc = wants_positions(options) ?
 	    td_packed_new(&set->packed, set->files.n, td_memory(options->memory) / KEEP_PART, e) : 0;
-	if (rc < 0)
-		return rc;
 	set->indexes = calloc(set->files.n, sizeof *set->indexes);
 	set->first = calloc(set->files.n + 1, sizeof *set->first);
-	if (!set->indexes || !set->first)
-		return td_err_memory(e);
-	return td_ordered_run(&loop, &l, NULL, e);
+	if (rc == 0 && !(l.metadata && set->indexes && set->first))
+		rc = td_err_memory(e);
+	if (rc == 0)
+		rc = td_ordered_run(&loop, &l, NULL, e);
+	td_metadata_free(l.metadata);
+	return rc;
 }
 
 /* Paths are found first, and their faults held until it is known what to do with them. */

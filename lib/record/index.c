@@ -264,7 +264,7 @@ static int walk_members(struct td_index *index, struct td_pack_map *map, const c
 }
 
 int td_index_members(struct td_index *ret, struct td_pack_map *ret_map, const char *path,
-    const struct tundish_listener *l, struct tundish_error *e)
+    struct td_metadata *m, const struct tundish_listener *l, struct tundish_error *e)
 {
 	struct td_index index = { 0 };
 	struct td_pack_map map = { 0 };
@@ -274,7 +274,7 @@ int td_index_members(struct td_index *ret, struct td_pack_map *ret_map, const ch
 		return rc;
 	map.raw = in.size;
 	if (in.size != TD_SIZE_UNKNOWN)
-		rc = td_members_sidecar(&map.marks, &map.n, path, &in, l, e);
+		rc = td_members_sidecar(&map.marks, &map.n, path, &in, m, l, e);
 	td_input_close(&in);
 	if (rc > 0)
 		rc = walk_members(&index, &map, path, l, e);

@@ -7,6 +7,8 @@
 #include "base/talk.h"
 #include "packed.h"
 
+struct td_metadata;
+
 struct td_index_entry {
 	uint64_t offset; /* of the frame */
 	uint64_t bytes;	 /* of the whole frame */
@@ -28,7 +30,7 @@ int td_index_open(struct td_index *ret, const char *path, const struct tundish_l
  * once for that. Offsets are those of what it inflates to. 1; 0: it is no such file, or has
  * damage. Errors: IO, NOT_FOUND, MEMORY. */
 int td_index_members(struct td_index *ret, struct td_pack_map *ret_map, const char *path,
-    const struct tundish_listener *l, struct tundish_error *e);
+    struct td_metadata *m, const struct tundish_listener *l, struct tundish_error *e);
 /* Appends the lines of a side-car to an empty index. NULL, or why they are no index
  * of a file of that size. */
 const char *td_index_parse(struct td_index *index, const char *text, size_t len, uint64_t size);

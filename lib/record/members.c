@@ -2,44 +2,16 @@
  * Where the gzip members of a shard start, as the tundish.json beside it says. */
 #include "members.h"
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
-#include "base/infile.h"
-#include "base/path.h"
 #include "base/rng.h"
 #include "base/talk.h"
+#include "metadata.h"
 
 #define DRAWS 8
-#define METADATA_MAX ((uint64_t)1 << 30)
-
-static json_t *load(const char *path)
-{
-	char *folder = td_path_folder(path), *file = folder ? td_path_join(folder, "tundish.json") : NULL;
-	struct td_buf text = { 0 };
-	json_t *root = NULL;
-	if (file && td_read_file(&text, file, METADATA_MAX, NULL) == 0)
-		root = json_loadb((const char *)text.data, text.len, 0, NULL);
-	td_buf_free(&text);
-	free(file);
-	free(folder);
-	return root;
-}
-
-static const json_t *find_shard(const json_t *root, const char *path)
-{
-	const json_t *shard;
-	size_t i;
-	json_array_foreach(json_object_get(root, "shards"), i, shard) {
-		const char *name = json_string_value(json_object_get(shard, "file"));
-		if (name && strcmp(name, td_path_base(path)) == 0)
-			return shard;
-	}
-	return NULL;
-}
 
 /* [MEMBER'S OFFSET, RECORD, OFFSET OF ITS FRAME], each behind the one before; all begin at 0. */
 static bool parse_mark(const json_t *triple, const struct td_mark *before, uint64_t size,
@@ -96,18 +68,16 @@ static int read_marks(struct td_mark **ret, size_t *ret_n, const json_t *list, s
 }
 
 int td_members_sidecar(struct td_mark **ret, size_t *ret_n, const char *path, struct td_input *in,
-    const struct tundish_listener *l, struct tundish_error *e)
+    struct td_metadata *m, const struct tundish_listener *l, struct tundish_error *e)
 {
-	json_t *root = load(path);
-	const json_t *shard = find_shard(root, path), *list = json_object_get(shard, "members");
-	const json_t *bytes = json_object_get(shard, "bytes");
-	int rc = 0;
-	if (json_array_size(list) > 0) {
-		if (json_is_integer(bytes) && (uint64_t)json_integer_value(bytes) == in->size)
-			rc = read_marks(ret, ret_n, list, in, e);
-		if (rc == 0)
-			td_notice(l, "the members in tundish.json do not fit %s; they are ignored", TD_ESC(path));
-	}
-	json_decref(root);
+	const json_t *shard;
+	int rc = td_metadata_shard(m, &shard, path, e);
+	const json_t *list = json_object_get(shard, "members"), *bytes = json_object_get(shard, "bytes");
+	if (rc < 0 || json_array_size(list) == 0)
+		return rc;
+	if (json_is_integer(bytes) && (uint64_t)json_integer_value(bytes) == in->size)
+		rc = read_marks(ret, ret_n, list, in, e);
+	if (rc == 0)
+		td_notice(l, "the members in tundish.json do not fit %s; they are ignored", TD_ESC(path));
 	return rc;
 }

@@ -10,8 +10,10 @@ struct td_mark {
 	uint64_t raw;	 /* of the gzip member, in the file; 0 where it is not compressed */
 };
 
+struct td_metadata;
+
 /* 1 and the members, by number, to be freed; 0 when tundish.json does not tell them or
  * does not fit the file (then a notice): the size of the file is not the one noted, or
  * no member starts at the first, the last or one of 8 drawn places. Errors: MEMORY. */
 int td_members_sidecar(struct td_mark **ret, size_t *ret_n, const char *path, struct td_input *in,
-    const struct tundish_listener *l, struct tundish_error *e);
+    struct td_metadata *m, const struct tundish_listener *l, struct tundish_error *e);

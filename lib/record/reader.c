@@ -14,6 +14,7 @@
 #include "frame.h"
 #include "input.h"
 #include "members.h"
+#include "metadata.h"
 #include "unpack.h"
 
 #define CHUNK TD_WINDOW_MIN
@@ -42,6 +43,7 @@ struct tundish_reader {
 	uint64_t stop;	      /* where the file ends for us; 0: where it ends */
 	struct td_index index;	/* from a side-car, for random access */
 	bool refused;		/* no TFRecord file at all */
+	struct td_metadata *metadata; /* the caller's; NULL: none was given */
 	bool marking;		/* random access was asked for */
 	struct td_mark *marks;	/* by number */
 	size_t n_marks, marks_cap;
@@ -430,6 +432,15 @@ static int pass_to(struct tundish_reader *r, uint64_t number, struct tundish_err
 	return rc;
 }
 
+static int find_members(struct tundish_reader *r, struct tundish_error *e)
+{
+	struct td_metadata *own = r->metadata ? NULL : td_metadata_new(), *m = own ? own : r->metadata;
+	int rc = m ? td_members_sidecar(&r->marks, &r->n_marks, r->path, &r->in, m, &r->o.listener, e) :
+		     td_err_memory(e);
+	td_metadata_free(own);
+	return rc;
+}
+
 /* The first time: a side-car answers at once, else places are noted from now on. */
 static int begin_marking(struct tundish_reader *r, struct tundish_error *e)
 {
@@ -441,7 +452,7 @@ static int begin_marking(struct tundish_reader *r, struct tundish_error *e)
 	bool on_disk = r->in.size != TD_SIZE_UNKNOWN && !r->in.memory;
 	int rc = 0;
 	if (on_disk && r->compression == TUNDISH_GZIP)
-		rc = td_members_sidecar(&r->marks, &r->n_marks, r->path, &r->in, &r->o.listener, e);
+		rc = find_members(r, e);
 	else if (on_disk && !r->unpack)
 		rc = td_index_sidecar(&r->index, r->path, &r->o.listener, e);
 	r->marks_cap = r->n_marks;
@@ -734,6 +745,11 @@ int td_reader_open_memory(struct tundish_reader **ret, const void *data, size_t 
 int tundish_reader_compression(const struct tundish_reader *reader)
 {
 	return reader->compression;
+}
+
+void td_reader_metadata(struct tundish_reader *r, struct td_metadata *m)
+{
+	r->metadata = m;
 }
 
 uint64_t td_reader_faults(const struct tundish_reader *r)

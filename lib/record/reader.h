@@ -11,6 +11,10 @@
 int td_reader_walk(struct tundish_reader *r, struct td_index_entry *ret, uint64_t *ret_number,
     struct tundish_error *e);
 
+/* What tundish.json says of it is taken from there, which must outlive it. */
+struct td_metadata;
+void td_reader_metadata(struct tundish_reader *r, struct td_metadata *m);
+
 /* Faults met so far, reported or (with TUNDISH_FAIL) returned. */
 uint64_t td_reader_faults(const struct tundish_reader *r);
 

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "extract.h"
+#include "record/metadata.h"
 #include "record/reader.h"
 #include "survey.h"
 
@@ -33,26 +34,37 @@ static int take_record(struct tundish_survey *s, const char *path, const struct 
 	return rc == 0 && folder ? td_extract(folder, "", r, s->has_beside ? &s->beside : NULL, e) : rc;
 }
 
+/* The same in a file: 1 when it was there and shown. */
+static int find_in_file(struct tundish_survey *s, const char *path, const struct tundish_reader_options *ro,
+    struct td_metadata *metadata, uint64_t *left, struct tundish_error *e)
+{
+	struct tundish_reader *reader;
+	struct tundish_record r;
+	int rc = tundish_reader_open(&reader, path, ro, e);
+	if (rc < 0)
+		return rc;
+	td_reader_metadata(reader, metadata);
+	int found = seek_record(reader, left, &r, e);
+	if (found > 0)
+		rc = take_record(s, path, &r, e);
+	s->faults += td_reader_faults(reader);
+	tundish_reader_close(reader);
+	return rc < 0 ? rc : found;
+}
+
 int td_survey_single(struct tundish_survey *s, struct tundish_error *e)
 {
 	const struct tundish_inspect_options *o = &s->options;
 	struct tundish_reader_options ro = td_survey_reader(o);
 	ro.listener = o->listener;
+	struct td_metadata *metadata = td_metadata_new();
 	uint64_t left = (uint64_t)o->record;
-	for (size_t i = 0; i < s->paths.n; i++) {
-		struct tundish_reader *reader;
-		struct tundish_record r;
-		int rc = tundish_reader_open(&reader, s->paths.paths[i], &ro, e);
-		if (rc < 0)
-			return rc;
-		int found = seek_record(reader, &left, &r, e);
-		if (found > 0)
-			rc = take_record(s, s->paths.paths[i], &r, e);
-		s->faults += td_reader_faults(reader);
-		tundish_reader_close(reader);
-		if (found != 0)
-			return found < 0 ? found : rc;
-	}
-	return td_err(e, TUNDISH_E_USAGE, "there is no record %" PRId64 ": the files hold %" PRIu64,
-	    o->record, (uint64_t)o->record - left);
+	int found = metadata ? 0 : td_err_memory(e);
+	for (size_t i = 0; i < s->paths.n && found == 0; i++)
+		found = find_in_file(s, s->paths.paths[i], &ro, metadata, &left, e);
+	td_metadata_free(metadata);
+	if (found == 0)
+		return td_err(e, TUNDISH_E_USAGE, "there is no record %" PRId64 ": the files hold %" PRIu64,
+		    o->record, (uint64_t)o->record - left);
+	return TD_MIN(found, 0);
 }

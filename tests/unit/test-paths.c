@@ -10,6 +10,7 @@
 #include "base/rng.h"
 #include "record/frame.h"
 #include "record/members.h"
+#include "record/metadata.h"
 #include "record/paths.h"
 #include "record/shardname.h"
 
@@ -162,6 +163,29 @@ static void test_names(void **state)
 	assert_false(td_name_count(&count, "train-00000-of-00010.tfrecord"));
 }
 
+static void test_json_files(void **state)
+{
+	(void)state;
+	struct tundish_error e = { 0 };
+	assert_null(td_json_read(in_folder("none"), 100, 0, &e));
+	assert_int_equal(e.code, TUNDISH_E_NOT_FOUND);
+	/* nothing waits for a writer */
+	assert_int_equal(mkfifo(in_folder("pipe"), 0600), 0);
+	assert_null(td_json_read(in_folder("pipe"), 100, 0, &e));
+	assert_int_equal(e.code, TUNDISH_E_UNSUPPORTED);
+	assert_int_equal(td_write_file(in_folder("text"), (const uint8_t *)"{\"a\":\n\x1b", 7, NULL), 0);
+	assert_null(td_json_read(in_folder("text"), 100, 0, &e));
+	assert_int_equal(e.code, TUNDISH_E_CORRUPT);
+	assert_non_null(strstr(e.text, "no JSON: line 2: "));
+	assert_null(strchr(e.text, 0x1b));
+	assert_null(td_json_read(in_folder("text"), 6, 0, &e));
+	assert_int_equal(e.code, TUNDISH_E_LIMIT);
+	assert_int_equal(td_write_file(in_folder("text"), (const uint8_t *)"[]", 2, NULL), 0);
+	json_t *list = td_json_read(in_folder("text"), 100, 0, NULL);
+	assert_true(json_is_array(list));
+	json_decref(list);
+}
+
 static void write_index(const struct td_index *index, size_t n)
 {
 	struct td_buf text = { 0 };
@@ -279,7 +303,8 @@ static void test_members(void **state)
 	struct read r;
 	snprintf(path, sizeof path, "%s", make_packed());
 	assert_int_equal(td_input_open(&in, path, NULL), 0);
-	assert_int_equal(td_members_sidecar(&marks, &n, path, &in, NULL, NULL), 1);
+	struct td_metadata *metadata = td_metadata_new();
+	assert_int_equal(td_members_sidecar(&marks, &n, path, &in, metadata, NULL, NULL), 1);
 	assert_int_equal(n, 4);
 	assert_int_equal(marks[3].offset, marks[3].number * (PACKED_BYTES + TD_FRAME_EXTRA));
 	/* damage that a walk from the start would meet leaves the numbers behind it right */
@@ -303,6 +328,14 @@ static void test_members(void **state)
 	assert_int_equal(ask_record(path, 3, &r), 3);
 	assert_non_null(strstr(NOTICES(&r), "the members in tundish.json do not fit"));
 	read_free(&r);
+	/* what was loaded once is not looked for again */
+	const json_t *shard, *other;
+	assert_int_equal(remove(in_folder("out/tundish.json")), 0);
+	assert_int_equal(td_metadata_shard(metadata, &shard, path, NULL), 0);
+	assert_int_equal(td_metadata_shard(metadata, &other, in_folder("out/other"), NULL), 0);
+	assert_int_equal(json_integer_value(json_object_get(shard, "records")), PACKED);
+	assert_null(other);
+	td_metadata_free(metadata);
 	td_input_close(&in);
 	free(marks);
 }
@@ -313,6 +346,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_find, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(test_sets, make_folder, remove_folder),
 		cmocka_unit_test(test_names),
+		cmocka_unit_test_setup_teardown(test_json_files, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(test_index, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(test_members, make_folder, remove_folder),
 	};
