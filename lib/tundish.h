@@ -618,8 +618,9 @@ struct tundish_flow_options {
 	 * and with ",equal" as many of each. Needs to read all records once. NULL: none. */
 	const char *sampler;
 	/* Instead of paths, sources "NAME=PATTERN:WEIGHT" that make up each batch by their
-	 * weights; batches then have an array source_id, numbers of sources from 0. An epoch has
-	 * as many positions as all of them have records; a source that is through starts again. */
+	 * weights, each of records or of raw data; batches then have an array source_id, numbers of
+	 * sources from 0. An epoch has as many positions as all of them have records; a source that
+	 * is through starts again. */
 	const char *const *mix;
 	size_t n_mix;
 	unsigned min_per_source; /* in each batch, reached by records drawn once more; 0 */

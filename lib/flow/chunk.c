@@ -25,7 +25,7 @@ struct td_note *td_note_new(int code, struct td_place at, bool fatal, const char
 
 struct td_place td_item_place(const struct td_records *set, const struct td_item *item)
 {
-	if (set->items)
+	if (td_records_part(set, item->spot.file))
 		return TD_PLACE(set->files.paths[item->spot.file]);
 	return (struct td_place){
 		.path = set->files.paths[item->spot.file],
@@ -228,15 +228,18 @@ static unsigned run_of(const struct td_chunk *chunk, unsigned i, const struct td
 	return n;
 }
 
-/* Raw data: one after the other, each made into a record. What an item has on the shelf
- * stands aligned among them. */
-struct made {
-	size_t offset, bytes; /* in the chunk's buffer */
+/* Where the chunk's buffer, which moves as it grows, holds an item. */
+struct lies {
+	bool shelved;
+	size_t offset, bytes;
 };
 
+/* Raw data: one after the other, each made into a record. What an item has on the shelf
+ * stands aligned among them. */
 static int make_item(struct td_chunk *chunk, struct td_item *item, const struct td_records *set,
-    struct td_items_desk *desk, const struct td_cache *cache, struct made *ret)
+    struct td_items_desk *desk, const struct td_cache *cache, struct lies *ret)
 {
+	const struct td_part *part = td_records_part(set, item->spot.file);
 	struct td_buf *b = &chunk->buf;
 	struct tundish_error e = { 0 };
 	if (item->shelved) {
@@ -247,71 +250,78 @@ static int make_item(struct td_chunk *chunk, struct td_item *item, const struct 
 		const struct td_cached *kept = td_shelf_read(cache->shelf, item->record,
 		    cache->kind >= TD_CACHE_DECODED, at);
 		if (kept) {
-			ret->offset = (size_t)((const uint8_t *)kept - b->data);
-			ret->bytes = item->shelved;
+			*ret = (struct lies){ true, (size_t)((const uint8_t *)kept - b->data), item->shelved };
 			b->len += skip + item->shelved;
-			return 1;
+			return 0;
 		}
 	}
-	ret->offset = b->len;
-	int rc = td_items_read(set->items, desk, td_records_item(set, &item->spot), b, &e);
-	ret->bytes = b->len - ret->offset;
+	size_t start = b->len;
+	int rc = td_items_read(part->items, desk, td_records_item(set, part, &item->spot), b, &e);
+	*ret = (struct lies){ false, start, b->len - start };
 	if (rc == TUNDISH_E_MEMORY)
 		return rc;
 	if (rc < 0) {
-		b->len = ret->offset;
+		b->len = start;
 		item->note = td_note_new(rc, td_item_place(set, item), false, e.text);
 		item->lost = !item->note;
 	}
 	return 0;
 }
 
+/* Behind the records that were read into the chunk before. */
 static int make_items(struct td_chunk *chunk, const struct td_records *set, struct td_items_desk *desk,
     const struct td_cache *cache, struct tundish_error *e)
 {
-	struct made made[TD_CHUNK_ITEMS];
-	bool shelved[TD_CHUNK_ITEMS] = { false };
-	chunk->buf.len = 0;
+	struct lies lies[TD_CHUNK_ITEMS];
+	struct td_buf *b = &chunk->buf;
 	for (unsigned i = 0; i < chunk->n; i++) {
 		struct td_item *item = &chunk->items[i];
-		int rc = item->kept ? 0 : make_item(chunk, item, set, desk, cache, &made[i]);
-		if (rc < 0)
-			return td_err_memory(e);
-		shelved[i] = rc == 1;
+		bool shelved = item->shelved && item->kept;
+		const uint8_t *at = shelved ? (const void *)item->kept : item->data;
+		if (at)
+			lies[i] = (struct lies){ shelved, (size_t)(at - b->data), item->bytes };
 	}
-	/* once the buffer has stopped moving */
 	for (unsigned i = 0; i < chunk->n; i++) {
 		struct td_item *item = &chunk->items[i];
-		if (item->kept || item->note || item->lost)
+		if (!item->kept && td_records_part(set, item->spot.file) &&
+		    make_item(chunk, item, set, desk, cache, &lies[i]) < 0)
+			return td_err_memory(e);
+	}
+	for (unsigned i = 0; i < chunk->n; i++) {
+		struct td_item *item = &chunk->items[i];
+		if ((item->kept && !item->shelved) || item->note || item->lost)
 			continue;
-		const uint8_t *at = chunk->buf.data + made[i].offset;
-		if (shelved[i]) {
+		const uint8_t *at = b->data + lies[i].offset;
+		if (lies[i].shelved) {
 			item->kept = (const void *)at;
 		} else {
 			item->data = at;
-			item->bytes = made[i].bytes;
+			item->bytes = lies[i].bytes;
 		}
 	}
 	return 0;
 }
 
-int td_chunk_read(struct td_chunk *chunk, const struct td_records *set, struct td_files *files,
-    struct td_items_desk *desk, const struct td_cache *cache, struct tundish_error *e)
+/* Those that are records. False without memory. */
+static bool read_records(struct td_chunk *chunk, const struct td_records *set, struct td_files *files,
+    const struct td_cache *cache)
 {
 	uint64_t bytes = 0;
-	if (set->items)
-		return make_items(chunk, set, desk, cache, e);
-	for (unsigned i = 0; i < chunk->n; i++)
-		bytes += td_item_read_bytes(set, &chunk->items[i]);
+	for (unsigned i = 0; i < chunk->n; i++) {
+		if (!td_records_part(set, chunk->items[i].spot.file))
+			bytes += td_item_read_bytes(set, &chunk->items[i]);
+	}
+	chunk->buf.len = 0;
 	if (!td_buf_fit(&chunk->buf, bytes))
-		return td_err_memory(e);
+		return false;
+	chunk->buf.len = bytes;
 	uint8_t *out = chunk->buf.data;
 	struct runs runs = { .set = set, .files = files, .n = 0 };
 	for (unsigned i = 0, n; i < chunk->n; i += n) {
 		struct td_item *item = &chunk->items[i];
 		struct tundish_error size;
 		n = 1;
-		if (item->kept)
+		if (item->kept || td_records_part(set, item->spot.file))
 			continue;
 		int rc = check_size(set, item->spot.entry.bytes, &size);
 		if (rc < 0) {
@@ -329,14 +339,24 @@ int td_chunk_read(struct td_chunk *chunk, const struct td_records *set, struct t
 		out += room;
 	}
 	finish_runs(&runs);
-	return 0;
+	return true;
 }
 
-static int make_record(struct td_buf *buf, const struct td_records *set, struct td_items_desk *desk,
-    const struct td_spot *spot, const uint8_t **ret_data, uint64_t *ret_bytes, struct tundish_error *e)
+int td_chunk_read(struct td_chunk *chunk, const struct td_records *set, struct td_files *files,
+    struct td_items_desk *desk, const struct td_cache *cache, struct tundish_error *e)
+{
+	chunk->buf.len = 0;
+	if (!td_records_all_raw(set) && !read_records(chunk, set, files, cache))
+		return td_err_memory(e);
+	return set->n_parts ? make_items(chunk, set, desk, cache, e) : 0;
+}
+
+static int make_record(struct td_buf *buf, const struct td_records *set, const struct td_part *part,
+    struct td_items_desk *desk, const struct td_spot *spot, const uint8_t **ret_data, uint64_t *ret_bytes,
+    struct tundish_error *e)
 {
 	buf->len = 0;
-	int rc = td_items_read(set->items, desk, td_records_item(set, spot), buf, e);
+	int rc = td_items_read(part->items, desk, td_records_item(set, part, spot), buf, e);
 	if (rc < 0)
 		return rc;
 	*ret_data = buf->data;
@@ -348,8 +368,9 @@ int td_record_read(struct td_buf *buf, const struct td_records *set, struct td_f
     struct td_items_desk *desk, const struct td_spot *spot, const uint8_t **ret_data, uint64_t *ret_bytes,
     struct tundish_error *e)
 {
-	if (set->items)
-		return make_record(buf, set, desk, spot, ret_data, ret_bytes, e);
+	const struct td_part *part = td_records_part(set, spot->file);
+	if (part)
+		return make_record(buf, set, part, desk, spot, ret_data, ret_bytes, e);
 	int fd, rc = check_size(set, spot->entry.bytes, e);
 	if (rc == 0 && !td_buf_fit(buf, spot->entry.bytes))
 		rc = td_err_memory(e);

@@ -315,9 +315,13 @@ void td_engine_count_fetch(struct tundish_flow *f, const struct td_chunk *c, uin
 	s->bytes += c->bytes;
 	s->busy_ns += cpu_ns;
 	s->wait_ns += wall_ns > cpu_ns ? wall_ns - cpu_ns : 0;
-	for (unsigned i = 0; i < c->n; i++)
-		if (c->items[i].data) /* of raw data the entry holds an estimate */
-			f->stats.record_bytes += f->set.items ? c->items[i].bytes : c->items[i].spot.entry.bytes;
+	for (unsigned i = 0; i < c->n; i++) {
+		const struct td_item *item = &c->items[i];
+		/* of raw data the entry holds an estimate */
+		bool raw = td_records_part(&f->set, item->spot.file);
+		if (item->data)
+			f->stats.record_bytes += raw ? item->bytes : item->spot.entry.bytes;
+	}
 }
 
 static void fetch(struct tundish_flow *f, unsigned worker)
@@ -348,7 +352,7 @@ static void fetch(struct tundish_flow *f, unsigned worker)
 	if (rc < 0)
 		td_engine_fail(f, rc, &e);
 	/* parts of files may be larger than was thought */
-	if (f->set.items && c->buf.cap > c->held) {
+	if (f->set.n_parts && c->buf.cap > c->held) {
 		td_ledger_take(&f->ledger, c->buf.cap - c->held);
 		c->held = c->buf.cap;
 	}

@@ -109,7 +109,7 @@ static int make_hands(struct tundish_flow *f, struct tundish_error *e)
 	f->hands = calloc(f->threads, sizeof *f->hands);
 	if (!f->hands)
 		return td_err_memory(e);
-	if (f->set.items && !(f->item_desks = calloc(f->threads + f->fetchers, sizeof *f->item_desks)))
+	if (f->set.n_parts && !(f->item_desks = calloc(f->threads + f->fetchers, sizeof *f->item_desks)))
 		return td_err_memory(e);
 	for (unsigned i = 0; f->item_desks && i < f->threads + f->fetchers; i++) {
 		f->item_desks[i] = td_items_desk_new();
@@ -272,9 +272,11 @@ static struct tundish_array images_of(const struct tundish_flow *f, const struct
 		.shape = { rows, r->height, r->width, r->channels }, .data = s->images,
 		.bytes = rows * r->row_bytes };
 	const uint64_t nchw[3] = { r->channels, r->height, r->width };
-	if (r->tensor.plain) {
-		a.ndim = 1 + r->tensor.n_axes;
-		memcpy(a.shape + 1, r->tensor.shape, r->tensor.n_axes * sizeof *a.shape);
+	/* arrays of all sources are alike */
+	const struct td_tensor *t = &r->origins[0].tensor;
+	if (t->plain) {
+		a.ndim = 1 + t->n_axes;
+		memcpy(a.shape + 1, t->shape, t->n_axes * sizeof *a.shape);
 	}
 	if (r->chain.nchw)
 		memcpy(a.shape + 1, nchw, sizeof nchw);
@@ -506,8 +508,11 @@ TUNDISH_API void tundish_flow_close(struct tundish_flow *f)
 	td_cache_close(&f->cache, &f->listener);
 	td_outs_close(&f->recipe.outs);
 	td_chain_close(&f->recipe.chain);
-	free((char *)f->recipe.keys.image);
-	free((char *)f->recipe.keys.label);
+	for (unsigned i = 0; i < f->recipe.n_origins; i++) {
+		free((char *)f->recipe.origins[i].keys.image);
+		free((char *)f->recipe.origins[i].keys.label);
+	}
+	free(f->recipe.origins);
 	pthread_cond_destroy(&f->ready);
 	pthread_mutex_destroy(&f->talk);
 	td_gate_fini(&f->gate);

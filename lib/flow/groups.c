@@ -164,7 +164,7 @@ int td_groups_open(struct tundish_flow *f, const struct td_keys *asked, struct t
 {
 	struct td_buf whole = { 0 };
 	bool grouped = false;
-	int rc = f->set.items ? td_err(e, TUNDISH_E_USAGE, "clips are made of records; tundish convert makes "
+	int rc = f->set.n_parts ? td_err(e, TUNDISH_E_USAGE, "clips are made of records; tundish convert makes "
 	    "some of raw data") : 0;
 	for (uint64_t i = 0; i < f->set.records && i < LOOKS && rc == 0 && !grouped; i++) {
 		struct td_spot spot = td_records_spot(&f->set, i);

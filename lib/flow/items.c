@@ -37,7 +37,7 @@ struct td_items_desk {
 
 /* ---- which paths these are ---- */
 
-static bool says_how(const struct tundish_flow_options *o)
+bool td_items_said(const struct tundish_flow_options *o)
 {
 	return o->labels || o->class_list || o->columns || o->label_offset || o->tile || o->edge || o->bands ||
 	    o->drop_bad_bands || o->region || o->apply_scale || o->stack || o->frames ||
@@ -78,15 +78,11 @@ static bool is_raw(const char *path)
 int td_items_wanted(bool *ret, const struct tundish_flow_options *o, struct tundish_error *e)
 {
 	size_t raw = 0;
-	*ret = false;
-	if (o->n_mix)
-		return says_how(o) ? td_err(e, TUNDISH_E_USAGE, "the sources of a mix are records; labels, "
-		    "tiles and the like are of raw data") : 0;
 	for (size_t i = 0; i < o->n_paths; i++)
 		raw += is_raw(o->paths[i]);
 	if (raw && raw < o->n_paths)
 		return td_err(e, TUNDISH_E_USAGE, "raw data and records, or folders, cannot be read together");
-	*ret = raw || says_how(o);
+	*ret = raw > 0;
 	return 0;
 }
 
@@ -198,6 +194,21 @@ bool td_items_label(const struct td_items *items, size_t i, int64_t *ret_label)
 		return false;
 	*ret_label = class < 0 ? -1 : items->list.classes.list[class].label;
 	return true;
+}
+
+bool td_items_differ(const struct td_items *a, const struct td_items *b, int64_t *ret_label,
+    const char **ret_a, const char **ret_b)
+{
+	const struct td_classes *x = &a->list.classes, *y = &b->list.classes;
+	for (size_t i = 0; i < TD_MIN(x->n, y->n); i++) {
+		if (x->list[i].label != y->list[i].label || strcmp(x->list[i].name, y->list[i].name) == 0)
+			continue;
+		*ret_label = x->list[i].label;
+		*ret_a = x->list[i].name;
+		*ret_b = y->list[i].name;
+		return true;
+	}
+	return false;
 }
 
 uint64_t td_items_bytes(const struct td_items *items, size_t i)

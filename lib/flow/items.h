@@ -17,8 +17,10 @@
 struct td_items;
 struct td_items_desk; /* what a thread reads with */
 
-/* Whether the paths are such data, by what the user says about them or by their first
- * bytes; folders are not looked into. USAGE where some are and others are not. */
+/* Whether the user says how raw data is to be read, so that there must be some. */
+bool td_items_said(const struct tundish_flow_options *o);
+/* Whether the paths are such data by their first bytes; folders are not looked into. USAGE
+ * where some are and others are not. */
 int td_items_wanted(bool *ret, const struct tundish_flow_options *o, struct tundish_error *e);
 /* Lists them; bad items are told to the listener and counted. Errors: those of td_list(). */
 int td_items_open(struct td_items **ret, const struct tundish_flow_options *o, uint64_t *ret_bad,
@@ -32,6 +34,9 @@ bool td_items_same_file(const struct td_items *items, size_t i);
 bool td_items_path(const struct td_items *items, size_t i, struct td_buf *out) td_must_check;
 /* False where items have no labels. */
 bool td_items_label(const struct td_items *items, size_t i, int64_t *ret_label);
+/* A label that stands for different classes in two sets: their names; or false. */
+bool td_items_differ(const struct td_items *a, const struct td_items *b, int64_t *ret_label,
+    const char **ret_a, const char **ret_b);
 /* What tells this set from another, and one state of it from another. */
 void td_items_key(const struct td_items *items, const struct tundish_flow_options *o,
     struct td_sha256 *name, struct td_sha256 *content);

@@ -269,6 +269,26 @@ static size_t kept_ops(const struct tundish_flow_options *o, unsigned cut)
 	}
 }
 
+/* One of the inputs. What cannot be found, FILE:SPEC, is `listed`: in the listing's checksum. */
+static int add_file(struct td_shelf_key *key, const char *path, bool listed, struct tundish_error *e)
+{
+	struct stat st;
+	char *full = realpath(path, NULL);
+	if (!full && listed) {
+		add_text(&key->name, path, strlen(path));
+		return 0;
+	}
+	if (!full || stat(full, &st) < 0) {
+		free(full);
+		return td_err_errno(e, errno, "%s", TD_ESC(path));
+	}
+	add_text(&key->name, full, strlen(full));
+	add_number(&key->content, (uint64_t)st.st_size);
+	td_sha256_add(&key->content, &st.st_mtim, sizeof st.st_mtim);
+	free(full);
+	return 0;
+}
+
 /* The name: what is kept of which files, for which share of them. The content: their sizes
  * and times, this version, and what the operations read from files. */
 static int make_key(const struct tundish_flow *f, const struct tundish_flow_options *o,
@@ -289,27 +309,18 @@ static int make_key(const struct tundish_flow *f, const struct tundish_flow_opti
 		add_text(&ret->content, (const char *)op->mean.list, op->mean.n * sizeof *op->mean.list);
 		add_text(&ret->content, (const char *)op->std.list, op->std.n * sizeof *op->std.list);
 	}
-	if (f->set.items)
-		td_items_key(f->set.items, o, &ret->name, &ret->content);
-	for (size_t i = 0; i < (f->set.items ? o->n_paths : f->set.files.n); i++) {
-		const char *path = f->set.items ? o->paths[i] : f->set.files.paths[i];
-		struct stat st;
-		char *full = realpath(path, NULL);
-		if (!full && f->set.items) {
-			/* FILE:SPEC; what it holds is in the listing's checksum */
-			add_text(&ret->name, path, strlen(path));
-			continue;
-		}
-		if (!full || stat(full, &st) < 0) {
-			free(full);
-			return td_err_errno(e, errno, "%s", TD_ESC(path));
-		}
-		add_text(&ret->name, full, strlen(full));
-		add_number(&ret->content, (uint64_t)st.st_size);
-		td_sha256_add(&ret->content, &st.st_mtim, sizeof st.st_mtim);
-		free(full);
+	int rc = 0;
+	for (unsigned i = 0; i < f->set.n_parts; i++)
+		td_items_key(f->set.parts[i].items, o, &ret->name, &ret->content);
+	for (size_t i = 0; i < o->n_paths && f->set.n_parts && rc == 0; i++)
+		rc = add_file(ret, o->paths[i], true, e);
+	for (size_t i = 0; i < o->n_mix; i++)
+		add_text(&ret->name, o->mix[i], strlen(o->mix[i]));
+	for (size_t i = 0; i < f->set.files.n && rc == 0; i++) {
+		if (!td_records_part(&f->set, i))
+			rc = add_file(ret, f->set.files.paths[i], false, e);
 	}
-	return 0;
+	return rc;
 }
 
 int td_plan_cache(struct tundish_flow *f, const struct tundish_flow_options *o,

@@ -35,9 +35,8 @@ static int keep_key(const char **key, const struct tundish_feature *f, struct tu
 /* What is looked for, and what was found so far. */
 struct search {
 	const struct td_keys *asked;
-	struct td_keys *keys;
+	struct td_origin *origins;
 	struct td_schema *seen; /* NULL: features do not matter */
-	struct td_tensor *tensor;
 	bool clips;
 };
 
@@ -79,22 +78,23 @@ static bool find_list(const struct td_keys *asked, const struct look *look, stru
 }
 
 /* The first picture or array that is met; all of them are of its kind. */
-static int note_image(const struct search *search, const struct look *look, const struct tundish_feature *f,
+static int note_image(struct td_origin *o, const struct look *look, const struct tundish_feature *f,
     struct tundish_error *e)
 {
-	if (search->keys->image || !f)
+	if (o->keys.image || !f)
 		return 0;
-	int rc = keep_key(&search->keys->image, f, e);
+	int rc = keep_key(&o->keys.image, f, e);
 	struct td_frames frames;
 	struct td_bytes first;
-	if (rc == 0 && td_frames_find(&frames, search->keys->image, look->data, look->bytes) == 1 && frames.n &&
+	if (rc == 0 && td_frames_find(&frames, o->keys.image, look->data, look->bytes) == 1 && frames.n &&
 	    td_frames_take(&frames, 0, 1, 1, &first, NULL) == 0)
-		td_tensor_look(search->tensor, search->keys->image, look->data, look->bytes, first.data, first.len);
+		td_tensor_look(&o->tensor, o->keys.image, look->data, look->bytes, first.data, first.len);
 	return rc;
 }
 
 static int note_record(const struct search *search, const struct look *look, struct tundish_error *e)
 {
+	struct td_origin *o = &search->origins[look->spot.source];
 	struct td_sample s;
 	if (td_sample_find(&s, search->asked, look->data, look->bytes) < 0)
 		return 0;
@@ -102,9 +102,9 @@ static int note_record(const struct search *search, const struct look *look, str
 		s.image = &s.image_feature;
 	if (!s.image && search->clips && find_list(search->asked, look, &s.image_feature))
 		s.image = &s.image_feature;
-	int rc = note_image(search, look, s.image, e);
+	int rc = note_image(o, look, s.image, e);
 	if (rc == 0)
-		rc = keep_key(&search->keys->label, s.label, e);
+		rc = keep_key(&o->keys.label, s.label, e);
 	return rc == 0 && search->seen ? note_features(search->seen, look, e) : rc;
 }
 
@@ -117,21 +117,39 @@ static int look_at(struct tundish_flow *f, uint64_t record, struct look *ret, st
 	return rc == 0 ? 1 : hard(rc) ? rc : 0;
 }
 
-static int search_files(struct tundish_flow *f, const struct search *search, struct tundish_error *e)
+static struct td_given given_of(const struct look *look, uint64_t position)
+{
+	return (struct td_given){ look->data, look->bytes, look->spot.source, TD_NO_RECORD, 0, position };
+}
+
+/* Some of n records from `first` on: spread, first and last among them. */
+static int search_records(struct tundish_flow *f, const struct search *search, uint64_t first, uint64_t records,
+    struct tundish_error *e)
 {
 	struct look look;
-	uint64_t n = TD_MIN(f->set.records, LOOKS);
+	uint64_t n = TD_MIN(records, LOOKS);
 	for (uint64_t i = 0; i < n; i++) {
-		/* spread over the set, first and last among them */
-		uint64_t record = n > 1 ?
-		    (uint64_t)((unsigned __int128)i * (f->set.records - 1) / (n - 1)) : 0;
-		int rc = look_at(f, record, &look, e);
+		uint64_t record = n > 1 ? (uint64_t)((unsigned __int128)i * (records - 1) / (n - 1)) : 0;
+		int rc = look_at(f, first + record, &look, e);
 		if (rc > 0)
 			rc = note_record(search, &look, e);
 		if (rc < 0)
 			return rc;
 	}
 	return 0;
+}
+
+static int search_files(struct tundish_flow *f, const struct search *search, struct tundish_error *e)
+{
+	const struct td_records *set = &f->set;
+	if (!set->n_sources)
+		return search_records(f, search, 0, set->records, e);
+	int rc = 0;
+	for (unsigned i = 0; i < set->n_sources && rc == 0; i++) {
+		uint64_t first = set->first[set->sources[i]];
+		rc = search_records(f, search, first, set->first[set->sources[i + 1]] - first, e);
+	}
+	return rc;
 }
 
 /* The same for a stream: its first records, which are kept. The first good one gives
@@ -155,12 +173,13 @@ static int measure(struct tundish_flow *f, const struct look *look, uint64_t pos
     struct tundish_error *e)
 {
 	struct td_recipe *r = &f->recipe;
+	const struct td_given given = given_of(look, position);
 	struct td_size size;
-	int rc = td_recipe_measure(r, &f->hands[0].desk, look->data, look->bytes, 0, position, &size, e);
+	int rc = td_recipe_measure(r, &f->hands[0].desk, &given, &size, e);
 	if (rc < 0)
 		return rc == TUNDISH_E_MEMORY ? rc : 0;
 	char number[32] = "";
-	if (!f->set.items)
+	if (!td_records_part(&f->set, look->spot.file))
 		snprintf(number, sizeof number, "record %llu: ", (unsigned long long)look->spot.number);
 	snprintf(r->first, sizeof r->first, "%s: %s%ux%u",
 	    TD_ESC(f->set.files.paths[look->spot.file]), number, size.height, size.width);
@@ -185,26 +204,41 @@ static int find_size(struct tundish_flow *f, struct tundish_error *e)
 	return td_recipe_set_size(&f->recipe, (struct td_size){ 1, 1 }, e);
 }
 
-/* The first good array in that order tells how many channels all have. */
-static int find_tensor(struct tundish_flow *f, struct tundish_error *e)
+/* The first good array in that order tells how many channels all of its source have. */
+static int find_tensors(struct tundish_flow *f, struct tundish_error *e)
 {
+	struct td_recipe *r = &f->recipe;
 	for (uint64_t i = 0; i < f->share.records && i < TENSOR_LOOKS; i++) {
 		struct look look;
 		struct td_pick pick;
-		int rc = td_sampler_at(&f->sampler, 0, i, &pick) < 0 ? td_err_memory(e) : 1;
+		bool open = false;
+		for (unsigned k = 0; k < r->n_origins; k++)
+			open |= r->origins[k].tensor.on && !r->origins[k].channels;
+		if (!open)
+			return 0;
+		if (td_sampler_at(&f->sampler, 0, i, &pick) < 0)
+			return td_err_memory(e);
+		const struct td_origin *o = &r->origins[pick.source];
+		if (!o->tensor.on || o->channels)
+			continue;
+		int rc = look_at(f, pick.record, &look, e);
+		const struct td_given given = given_of(&look, i);
 		if (rc > 0)
-			rc = look_at(f, pick.record, &look, e);
-		if (rc < 0 || (rc > 0 && td_recipe_try_tensor(&f->recipe, look.data, look.bytes)))
+			td_recipe_try_tensor(r, &given);
+		if (rc < 0)
 			return rc;
 	}
 	return 0;
 }
 
-static void find_stream_tensor(struct tundish_flow *f)
+static void find_stream_tensors(struct tundish_flow *f)
 {
 	for (unsigned i = 0; i < f->stream.n_peeked; i++) {
-		if (td_recipe_try_tensor(&f->recipe, f->stream.peeked[i].data.data, f->stream.peeked[i].data.len))
-			return;
+		const struct td_peek *p = &f->stream.peeked[i];
+		const struct look look = { p->data.data, p->data.len, p->spot };
+		const struct td_given given = given_of(&look, i);
+		if (!f->recipe.origins[p->spot.source].channels)
+			td_recipe_try_tensor(&f->recipe, &given);
 	}
 }
 
@@ -236,18 +270,50 @@ static void forget(const char **key)
 	*key = NULL;
 }
 
-/* Finds out what goes out; of the rest the names are not needed. */
+static bool any_image(const struct td_recipe *r)
+{
+	for (unsigned i = 0; i < r->n_origins; i++) {
+		if (r->origins[i].keys.image)
+			return true;
+	}
+	return false;
+}
+
+/* Batches of pictures are of pictures from all sources. */
+static int check_sources(const struct tundish_flow *f, struct tundish_error *e)
+{
+	const struct td_recipe *r = &f->recipe;
+	bool images = td_outs_have(&r->outs, TD_OUT_IMAGE);
+	for (unsigned i = 0; i < r->n_origins && images && f->set.n_sources; i++) {
+		if (!r->origins[i].keys.image)
+			return td_err(e, TUNDISH_E_USAGE, "source %s of the mix holds no pictures as the others do",
+			    TD_ESC(f->set.mix[i].name));
+	}
+	return 0;
+}
+
+/* Finds out what goes out, under the names of the first source that has them; of the rest the
+ * names are not needed. */
 static int find_outs(struct tundish_flow *f, const struct td_schema *seen, struct tundish_error *e)
 {
 	struct td_recipe *r = &f->recipe;
+	struct td_keys keys = { 0 };
 	r->outs.classes = r->chain.classes;
-	int rc = td_outs_open(&r->outs, r->chain.select, r->chain.select_len, &r->keys, seen, e);
+	for (unsigned i = 0; i < r->n_origins; i++) {
+		keys.image = keys.image ? keys.image : r->origins[i].keys.image;
+		keys.label = keys.label ? keys.label : r->origins[i].keys.label;
+	}
+	int rc = td_outs_open(&r->outs, r->chain.select, r->chain.select_len, &keys, seen, e);
+	if (rc == 0)
+		rc = check_sources(f, e);
 	if (rc < 0)
 		return rc;
-	if (!td_outs_have(&r->outs, TD_OUT_IMAGE))
-		forget(&r->keys.image);
-	if (!td_outs_have(&r->outs, TD_OUT_LABEL))
-		forget(&r->keys.label);
+	for (unsigned i = 0; i < r->n_origins; i++) {
+		if (!td_outs_have(&r->outs, TD_OUT_IMAGE))
+			forget(&r->origins[i].keys.image);
+		if (!td_outs_have(&r->outs, TD_OUT_LABEL))
+			forget(&r->origins[i].keys.label);
+	}
 	if (r->chain.classes && !td_outs_have(&r->outs, TD_OUT_LABEL))
 		return td_err(e, TUNDISH_E_USAGE, "one_hot needs labels that go out");
 	if (td_outs_have(&r->outs, TD_OUT_FEATURE) && r->cache && r->cache->kind >= TD_CACHE_DECODED)
@@ -261,11 +327,15 @@ static int find_keys(struct tundish_flow *f, const struct td_keys *asked, struct
 {
 	struct td_recipe *r = &f->recipe;
 	struct td_schema seen = { 0 };
-	const struct search search = { asked, &r->keys, r->chain.select ? &seen : NULL, &r->tensor,
+	r->n_origins = TD_MAX(f->set.n_sources, 1u);
+	r->origins = calloc(r->n_origins, sizeof *r->origins);
+	if (!r->origins)
+		return td_err_memory(e);
+	const struct search search = { asked, r->origins, r->chain.select ? &seen : NULL,
 		r->chain.clip.frames > 0 && !r->grouped };
 	int rc = f->set.stream ? search_stream(f, &search, e) : search_files(f, &search, e);
-	if (rc == 0)
-		rc = take_asked(&r->keys, asked, e);
+	for (unsigned i = 0; i < r->n_origins && rc == 0; i++)
+		rc = take_asked(&r->origins[i].keys, asked, e);
 	if (rc == 0)
 		rc = find_outs(f, &seen, e);
 	td_schema_free(&seen);
@@ -275,17 +345,26 @@ static int find_keys(struct tundish_flow *f, const struct td_keys *asked, struct
 static int find_channels(struct tundish_flow *f, struct tundish_error *e)
 {
 	struct td_recipe *r = &f->recipe;
-	int rc = td_tensor_settle(&r->tensor, &r->chain, r->keys.image, f->set.files.paths[0], e);
-	if (rc == 0 && r->tensor.on && f->set.stream)
-		find_stream_tensor(f);
-	else if (rc == 0 && r->tensor.on)
-		rc = find_tensor(f, e);
+	bool tensors = false;
+	for (unsigned i = 0; i < r->n_origins; i++) {
+		struct td_origin *o = &r->origins[i];
+		const char *path = f->set.files.paths[f->set.n_sources ? f->set.sources[i] : 0];
+		int rc = td_tensor_settle(&o->tensor, &r->chain, o->keys.image, path, e);
+		if (rc < 0)
+			return rc;
+		tensors |= o->tensor.on;
+	}
+	int rc = 0;
+	if (tensors && f->set.stream)
+		find_stream_tensors(f);
+	else if (tensors)
+		rc = find_tensors(f, e);
 	return rc < 0 ? rc : td_recipe_set_channels(r, e);
 }
 
 static int check_clips(const struct td_recipe *r, struct tundish_error *e)
 {
-	if (!r->keys.image)
+	if (!any_image(r))
 		return td_err(e, TUNDISH_E_USAGE, "clip needs a list of frames that goes out: image, image/encoded "
 		    "or frames, a feature or a list of SequenceExamples; name it");
 	if (r->cache && (r->cache->kind != TD_CACHE_RAW || r->grouped))
@@ -296,7 +375,7 @@ static int check_clips(const struct td_recipe *r, struct tundish_error *e)
 
 static int check_mixes(const struct td_recipe *r, struct tundish_error *e)
 {
-	if (!r->keys.image)
+	if (!any_image(r))
 		return td_err(e, TUNDISH_E_USAGE, "mixup and cutmix need pictures that go out");
 	if (td_outs_have(&r->outs, TD_OUT_LABEL) && !r->outs.classes)
 		return td_err(e, TUNDISH_E_USAGE, "mixup and cutmix need labels as classes: one_hot:N; or select "
@@ -310,7 +389,7 @@ int td_probe(struct tundish_flow *f, const struct td_keys *asked, struct tundish
 	int rc = find_keys(f, asked, e);
 	if (rc < 0)
 		return rc;
-	f->has_images = r->keys.image != NULL;
+	f->has_images = any_image(r);
 	if (!f->has_images && r->chain.n > 0)
 		return td_err(e, TUNDISH_E_USAGE, "there are operations, but no %s", r->chain.select ?
 		    "picture that goes out: select image, too" :

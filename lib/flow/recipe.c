@@ -52,40 +52,41 @@ static void find_index(struct found *ret, const struct tundish_feature *f)
 }
 
 /* Its first frame is what stands for the record in a first look. */
-static int find_frames(const struct td_recipe *r, const void *record, size_t bytes, struct found *ret,
+static int find_frames(const char *key, const struct td_given *given, struct found *ret,
     struct tundish_error *e)
 {
 	struct td_bytes first;
-	int rc = td_frames_find(&ret->frames, r->keys.image, record, bytes);
+	int rc = td_frames_find(&ret->frames, key, given->record, given->bytes);
 	if (rc == 0)
-		return td_err(e, TUNDISH_E_SCHEMA, "there is no list %s", TD_ESC(r->keys.image));
+		return td_err(e, TUNDISH_E_SCHEMA, "there is no list %s", TD_ESC(key));
 	if (rc < 0)
 		return td_err(e, TUNDISH_E_CORRUPT, "not an Example");
 	if (ret->frames.n == 0)
-		return td_err(e, TUNDISH_E_SCHEMA, "list %s is empty", TD_ESC(r->keys.image));
+		return td_err(e, TUNDISH_E_SCHEMA, "list %s is empty", TD_ESC(key));
 	rc = td_frames_take(&ret->frames, 0, 1, 1, &first, e);
 	ret->file = first.data;
 	ret->file_bytes = first.len;
 	return rc < 0 ? rc : 0;
 }
 
-static int parse(const struct td_recipe *r, const void *record, size_t bytes, struct found *ret,
+static int parse(const struct td_recipe *r, const struct td_given *given, struct found *ret,
     struct tundish_error *e)
 {
+	const struct td_keys *keys = &r->origins[given->origin].keys;
 	struct td_sample s;
-	if (td_sample_find(&s, &r->keys, record, bytes) < 0)
+	if (td_sample_find(&s, keys, given->record, given->bytes) < 0)
 		return td_err(e, TUNDISH_E_CORRUPT, "not an Example");
 	int rc = 0;
 	*ret = (struct found){ .label = -1 };
-	if (r->keys.label)
-		rc = check_feature(s.label, r->keys.label, TUNDISH_INT64, e);
-	if (rc == 0 && r->keys.label && tundish_feature_int64(s.label, 0, &ret->label) != 1)
+	if (keys->label)
+		rc = check_feature(s.label, keys->label, TUNDISH_INT64, e);
+	if (rc == 0 && keys->label && tundish_feature_int64(s.label, 0, &ret->label) != 1)
 		rc = td_err(e, TUNDISH_E_CORRUPT, "not an Example");
-	if (rc < 0 || !r->keys.image)
+	if (rc < 0 || !keys->image)
 		return rc;
 	if (r->chain.clip.frames && !r->grouped)
-		return find_frames(r, record, bytes, ret, e);
-	rc = check_feature(s.image, r->keys.image, TUNDISH_BYTES, e);
+		return find_frames(keys->image, given, ret, e);
+	rc = check_feature(s.image, keys->image, TUNDISH_BYTES, e);
 	if (rc == 0 && tundish_feature_bytes(s.image, 0, &ret->file, &ret->file_bytes) != 1)
 		rc = td_err(e, TUNDISH_E_CORRUPT, "not an Example");
 	find_index(ret, s.index);
@@ -126,25 +127,25 @@ struct opened {
 };
 
 static int open_picture(const struct td_recipe *r, struct opened *ret, const struct found *found,
-    const void *record, size_t bytes, struct tundish_error *e)
+    const struct td_given *given, struct tundish_error *e)
 {
+	const struct td_origin *o = &r->origins[given->origin];
 	*ret = (struct opened){ 0 };
-	return r->tensor.on ? td_tensor_take(&r->tensor, &ret->raw, r->keys.image, record, bytes, found->file,
-		found->file_bytes, r->max_pixels, e) :
+	return o->tensor.on ? td_tensor_take(&o->tensor, &ret->raw, o->keys.image, given->record, given->bytes,
+		found->file, found->file_bytes, r->max_pixels, e) :
 	    td_image_header(&ret->info, found->file, found->file_bytes, r->max_pixels, e);
 }
 
-static int start(const struct td_recipe *r, struct td_picture *p, struct td_desk *desk,
+static int start(const struct td_origin *o, struct td_picture *p, struct td_desk *desk,
     const struct opened *from, const struct found *found, struct tundish_error *e)
 {
-	if (!r->tensor.on) {
+	if (!o->tensor.on) {
 		td_picture_start(p, desk, &from->info, found->file, found->file_bytes, e);
 		return 0;
 	}
 	td_picture_start_raw(p, desk, &from->raw, e);
-	if (p->channels != r->source_channels)
-		return td_err(e, TUNDISH_E_SCHEMA, "%u channels, wanted are %u", p->channels,
-		    r->source_channels);
+	if (p->channels != o->channels)
+		return td_err(e, TUNDISH_E_SCHEMA, "%u channels, wanted are %u", p->channels, o->channels);
 	return 0;
 }
 
@@ -263,12 +264,12 @@ int td_recipe_make_kept(const struct td_recipe *r, struct td_desk *desk,
 
 /* The picture in a file, or a tensor, to `out`. */
 static int make_picture(const struct td_recipe *r, struct td_desk *desk, const struct found *found,
-    const void *record, size_t bytes, uint64_t number, uint64_t epoch, uint64_t position, void *out,
-    bool *ret_differs, struct tundish_error *e)
+    const struct td_given *given, void *out, bool *ret_differs, struct tundish_error *e)
 {
+	const struct td_origin *o = &r->origins[given->origin];
 	struct opened from;
 	uint64_t begun = td_now_ns();
-	int rc = open_picture(r, &from, found, record, bytes, e);
+	int rc = open_picture(r, &from, found, given, e);
 	if (rc < 0)
 		return rc;
 	desk->parse_ns += td_now_ns() - begun;
@@ -276,18 +277,18 @@ static int make_picture(const struct td_recipe *r, struct td_desk *desk, const s
 	desk->picture_bytes += (uint64_t)from.info.width * from.info.height * 3;
 	struct td_picture p;
 	uint64_t need = decode_bytes(&from.info, &from.raw);
-	bool large = r->gate && enter(r->gate, desk, need);
-	rc = start(r, &p, desk, &from, found, e);
+	bool large = r->gate && enter(r->gate, desk, need), keeps = given->number != TD_NO_RECORD;
+	rc = start(o, &p, desk, &from, found, e);
 	p.index = found->index;
 	p.index_len = found->index_bytes;
-	if (!p.index && !r->tensor.on && r->cache && r->cache->kind == TD_CACHE_INDEX && number != TD_NO_RECORD)
-		use_index(r, &p, number);
+	if (!p.index && !o->tensor.on && r->cache && r->cache->kind == TD_CACHE_INDEX && keeps)
+		use_index(r, &p, given->number);
 	if (rc == 0)
-		rc = apply(r, &p, 0, r->cut, epoch, position);
-	if (rc == 0 && keeps_pictures(r) && number != TD_NO_RECORD)
-		rc = keep(r, &p, number, found->label);
+		rc = apply(r, &p, 0, r->cut, given->epoch, given->position);
+	if (rc == 0 && keeps_pictures(r) && keeps)
+		rc = keep(r, &p, given->number, found->label);
 	if (rc == 0)
-		rc = finish(r, &p, r->cut, epoch, position, out, ret_differs);
+		rc = finish(r, &p, r->cut, given->epoch, given->position, out, ret_differs);
 	if (large) {
 		slim(r->gate, desk);
 		td_gate_leave(r->gate, need);
@@ -297,13 +298,14 @@ static int make_picture(const struct td_recipe *r, struct td_desk *desk, const s
 
 /* All frames have the same draws, since these are a function of the position. */
 static int make_clip(const struct td_recipe *r, struct td_desk *desk, struct found *found,
-    const void *record, size_t bytes, uint64_t epoch, uint64_t position, uint8_t *out,
-    bool *ret_differs, struct tundish_error *e)
+    const struct td_given *given, uint8_t *out, bool *ret_differs, struct tundish_error *e)
 {
 	const struct td_clip *clip = &r->chain.clip;
+	struct td_given one = *given;
 	uint64_t first;
 	struct td_rng rng;
-	td_rng_at(&rng, r->seed, (uint32_t)epoch, position, TD_RNG_CLIP);
+	one.number = TD_NO_RECORD;
+	td_rng_at(&rng, r->seed, (uint32_t)given->epoch, given->position, TD_RNG_CLIP);
 	int rc = td_clip_start(clip, found->frames.n, &rng, &first, e);
 	if (rc == 0 && !td_buf_fit(&desk->clip, clip->frames * sizeof(struct td_bytes)))
 		rc = td_err_memory(e);
@@ -313,72 +315,67 @@ static int make_clip(const struct td_recipe *r, struct td_desk *desk, struct fou
 	for (uint32_t i = 0; i < clip->frames && rc == 0; i++) {
 		found->file = frames[i].data;
 		found->file_bytes = frames[i].len;
-		rc = make_picture(r, desk, found, record, bytes, TD_NO_RECORD, epoch, position,
-		    out + i * (r->row_bytes / clip->frames), ret_differs, e);
+		rc = make_picture(r, desk, found, &one, out + i * (r->row_bytes / clip->frames), ret_differs, e);
 	}
 	return rc;
 }
 
 /* Label and other features into their place. */
-static int take_features(const struct td_recipe *r, struct td_desk *desk, const void *record, size_t bytes,
+static int take_features(const struct td_recipe *r, struct td_desk *desk, const struct td_given *given,
     const struct td_room *room, struct found *ret, struct tundish_error *e)
 {
 	uint64_t begun = td_now_ns();
-	int rc = parse(r, record, bytes, ret, e);
+	int rc = parse(r, given, ret, e);
 	if (rc == 0)
 		*room->label = ret->label;
 	if (rc == 0)
 		rc = td_columns_label(room->columns, &r->outs, room->row, *room->label, e);
 	if (rc == 0)
-		rc = td_columns_read(room->columns, &r->outs, room->row, record, bytes, r->ledger, e);
+		rc = td_columns_read(room->columns, &r->outs, room->row, given->record, given->bytes, r->ledger, e);
 	ret->label = *room->label;
 	desk->parse_ns += td_now_ns() - begun;
 	return rc;
 }
 
-int td_recipe_make_frame(const struct td_recipe *r, struct td_desk *desk, const void *record,
-    size_t bytes, uint32_t frame, uint64_t epoch, uint64_t position, const struct td_room *room,
-    bool *ret_differs, struct tundish_error *e)
+int td_recipe_make_frame(const struct td_recipe *r, struct td_desk *desk, const struct td_given *given,
+    uint32_t frame, const struct td_room *room, bool *ret_differs, struct tundish_error *e)
 {
 	struct found found;
 	*ret_differs = false;
-	int rc = frame == 0 ? take_features(r, desk, record, bytes, room, &found, e) :
-			      parse(r, record, bytes, &found, e);
-	if (rc < 0 || !r->keys.image)
+	int rc = frame == 0 ? take_features(r, desk, given, room, &found, e) : parse(r, given, &found, e);
+	if (rc < 0 || !r->origins[given->origin].keys.image)
 		return rc;
-	return make_picture(r, desk, &found, record, bytes, TD_NO_RECORD, epoch, position,
+	return make_picture(r, desk, &found, given,
 	    (uint8_t *)room->image + frame * (r->row_bytes / r->chain.clip.frames), ret_differs, e);
 }
 
-int td_recipe_make(const struct td_recipe *r, struct td_desk *desk, const void *record,
-    size_t bytes, uint64_t number, uint64_t epoch, uint64_t position, const struct td_room *room,
-    bool *ret_differs, struct tundish_error *e)
+int td_recipe_make(const struct td_recipe *r, struct td_desk *desk, const struct td_given *given,
+    const struct td_room *room, bool *ret_differs, struct tundish_error *e)
 {
 	struct found found;
 	*ret_differs = false;
-	int rc = take_features(r, desk, record, bytes, room, &found, e);
-	if (rc < 0 || !r->keys.image)
+	int rc = take_features(r, desk, given, room, &found, e);
+	if (rc < 0 || !r->origins[given->origin].keys.image)
 		return rc;
-	return r->chain.clip.frames ?
-	    make_clip(r, desk, &found, record, bytes, epoch, position, room->image, ret_differs, e) :
-	    make_picture(r, desk, &found, record, bytes, number, epoch, position, room->image, ret_differs, e);
+	return r->chain.clip.frames ? make_clip(r, desk, &found, given, room->image, ret_differs, e) :
+				      make_picture(r, desk, &found, given, room->image, ret_differs, e);
 }
 
-int td_recipe_measure(const struct td_recipe *r, struct td_desk *desk, const void *record,
-    size_t bytes, uint64_t epoch, uint64_t position, struct td_size *ret, struct tundish_error *e)
+int td_recipe_measure(const struct td_recipe *r, struct td_desk *desk, const struct td_given *given,
+    struct td_size *ret, struct tundish_error *e)
 {
 	struct found found;
 	struct opened from;
-	int rc = parse(r, record, bytes, &found, e);
+	int rc = parse(r, given, &found, e);
 	if (rc == 0)
-		rc = open_picture(r, &from, &found, record, bytes, e);
+		rc = open_picture(r, &from, &found, given, e);
 	if (rc < 0)
 		return rc;
 	struct td_picture p;
 	struct td_frame *f;
-	rc = start(r, &p, desk, &from, &found, e);
+	rc = start(&r->origins[given->origin], &p, desk, &from, &found, e);
 	if (rc == 0)
-		rc = apply(r, &p, 0, r->chain.n, epoch, position);
+		rc = apply(r, &p, 0, r->chain.n, given->epoch, given->position);
 	if (rc == 0)
 		rc = td_picture_settle(&p, false, &f);
 	if (rc == 0)
@@ -386,33 +383,54 @@ int td_recipe_measure(const struct td_recipe *r, struct td_desk *desk, const voi
 	return rc;
 }
 
-bool td_recipe_try_tensor(struct td_recipe *r, const void *record, size_t bytes)
+bool td_recipe_try_tensor(struct td_recipe *r, const struct td_given *given)
 {
+	struct td_origin *o = &r->origins[given->origin];
 	struct found found;
 	struct opened from;
-	if (parse(r, record, bytes, &found, NULL) < 0 ||
-	    open_picture(r, &from, &found, record, bytes, NULL) < 0)
+	if (parse(r, given, &found, NULL) < 0 || open_picture(r, &from, &found, given, NULL) < 0)
 		return false;
-	r->source_channels = from.raw.channels;
-	td_tensor_fix(&r->tensor, r->keys.image, record, bytes, found.file_bytes);
+	o->channels = from.raw.channels;
+	td_tensor_fix(&o->tensor, o->keys.image, given->record, given->bytes, found.file_bytes);
 	return true;
+}
+
+/* Sources of a mix may hold pictures and arrays, as long as these are of one kind. */
+static int check_alike(const struct td_origin *a, const struct td_origin *b, unsigned number,
+    struct tundish_error *e)
+{
+	const struct td_tensor *s = &a->tensor, *t = &b->tensor;
+	bool alike = s->elem == t->elem && a->channels == b->channels && s->plain == t->plain;
+	if (alike && s->plain)
+		alike = s->n_axes == t->n_axes && memcmp(s->shape, t->shape, s->n_axes * sizeof *s->shape) == 0;
+	return alike ? 0 : td_err(e, TUNDISH_E_USAGE, "sources 1 and %u of the mix hold arrays of other kinds, %s with %u "
+	    "channels and %s with %u: they do not fit into one batch", number, td_elem_name(s->elem), a->channels,
+	    td_elem_name(t->elem), b->channels);
 }
 
 int td_recipe_set_channels(struct td_recipe *r, struct tundish_error *e)
 {
-	if (!r->tensor.on)
-		r->source_channels = 3;
-	if (r->source_channels == 0)
-		return td_err(e, TUNDISH_E_USAGE, "none of the first records holds an array of the shape and type "
-		    "that are told");
-	if (r->tensor.plain && r->chain.clip.frames)
+	const struct td_origin *first = &r->origins[0];
+	const struct td_tensor *t = &first->tensor;
+	for (unsigned i = 0; i < r->n_origins; i++) {
+		struct td_origin *o = &r->origins[i];
+		if (!o->tensor.on)
+			o->channels = 3;
+		if (o->channels == 0)
+			return td_err(e, TUNDISH_E_USAGE, "none of the first records holds an array of the shape and "
+			    "type that are told");
+		int rc = check_alike(first, o, i + 1, e);
+		if (rc < 0)
+			return rc;
+	}
+	if (t->plain && r->chain.clip.frames)
 		return td_err(e, TUNDISH_E_USAGE, "clips are made of frames with 2 or 3 axes");
-	if (r->tensor.plain && (!td_chain_any(&r->chain) || r->chain.n_mixes))
+	if (t->plain && (!td_chain_any(&r->chain) || r->chain.n_mixes))
 		return td_err(e, TUNDISH_E_USAGE, "arrays of %u axes can be normalized, clamped and cast alone",
-		    r->tensor.n_axes);
-	if (r->tensor.on && r->chain.keeps)
-		r->chain.dtype = td_elem_dtype(r->tensor.elem);
-	return td_chain_channels(&r->chain, r->tensor.elem, r->source_channels, &r->channels, e);
+		    t->n_axes);
+	if (t->on && r->chain.keeps)
+		r->chain.dtype = td_elem_dtype(t->elem);
+	return td_chain_channels(&r->chain, t->elem, first->channels, &r->channels, e);
 }
 
 int td_recipe_set_size(struct td_recipe *r, struct td_size size, struct tundish_error *e)

@@ -39,6 +39,8 @@ static int take_file(void *ctx, void *job_, uint64_t *ret_bytes, struct tundish_
 	struct listing *l = ctx;
 	struct job *job = job_;
 	(void)e;
+	while (l->next < l->set->files.n && td_records_part(l->set, l->next))
+		l->next++;
 	if (l->next == l->set->files.n)
 		return 0;
 	job->file = l->next++;
@@ -102,7 +104,7 @@ static int put_file(void *ctx, void *job_, struct tundish_error *e)
 	set->stream |= job->stream;
 	set->faults += job->index.faults;
 	set->indexes[job->file] = job->index;
-	set->first[job->file + 1] = set->first[job->file] + job->index.n;
+	set->first[job->file + 1] = job->index.n;
 	for (size_t i = 0; i < job->index.n; i++)
 		set->bytes += job->index.entries[i].bytes;
 	job->index = (struct td_index){ 0 };
@@ -142,8 +144,7 @@ static int list(struct td_records *set, const struct tundish_flow_options *optio
 	int rc = wants_positions(options) ?
 	    td_packed_new(&set->packed, set->files.n, td_memory(options->memory) / KEEP_PART, e) : 0;
 	set->indexes = calloc(set->files.n, sizeof *set->indexes);
-	set->first = calloc(set->files.n + 1, sizeof *set->first);
-	if (rc == 0 && !(l.metadata && set->indexes && set->first))
+	if (rc == 0 && !(l.metadata && set->indexes))
 		rc = td_err_memory(e);
 	if (rc == 0)
 		rc = td_ordered_run(&loop, &l, NULL, e);
@@ -181,90 +182,69 @@ static int parse_mix(struct td_mix_source *ret, const char *text, struct tundish
 	return ret->name && ret->pattern ? 0 : td_err_memory(e);
 }
 
-static int append_files(struct td_paths *to, struct td_paths *more, struct tundish_error *e)
+/* How many records each has is still open. */
+static int append_files(struct td_records *set, struct td_paths *more, struct tundish_error *e)
 {
+	struct td_paths *to = &set->files;
 	size_t n = to->n + more->n;
+	uint64_t *first = realloc(set->first, (n + 1) * sizeof *first);
+	if (!first)
+		return td_err_memory(e);
+	memset(first + (to->n ? to->n + 1 : 0), 0, (more->n + !to->n) * sizeof *first);
+	set->first = first;
 	char **paths = realloc(to->paths, n * sizeof *paths);
 	if (!paths)
 		return td_err_memory(e);
 	to->paths = paths;
-	uint64_t *bytes = realloc(to->bytes, n * sizeof *bytes);
-	if (!bytes)
-		return td_err_memory(e);
-	to->bytes = bytes;
 	memcpy(paths + to->n, more->paths, more->n * sizeof *paths);
-	memcpy(bytes + to->n, more->bytes, more->n * sizeof *bytes);
 	to->n = n;
 	more->n = 0;
 	return 0;
 }
 
-/* The files of one source after those of the others. */
-static int find_source(struct td_records *set, const char *text,
-    const struct tundish_flow_options *options, struct tundish_error *e)
-{
-	struct td_mix_source *source = &set->mix[set->n_sources++];
-	struct td_paths found = { 0 };
-	int rc = parse_mix(source, text, e);
-	for (unsigned i = 0; i + 1 < set->n_sources && rc == 0; i++) {
-		if (strcmp(set->mix[i].name, source->name) == 0)
-			rc = td_err(e, TUNDISH_E_USAGE, "two sources of the mix are named %s",
-			    TD_ESC(source->name));
-	}
-	if (rc < 0)
-		return rc;
-	rc = find(set, &found, (const char *const[]){ source->pattern }, 1, options, e);
-	if (rc == 0)
-		rc = append_files(&set->files, &found, e);
-	td_paths_free(&found);
-	set->sources[set->n_sources] = set->files.n;
-	return rc < 0 ? td_err_prefix(e, "source %s of the mix", TD_ESC(source->name)), rc : 0;
-}
-
-static int find_mix(struct td_records *set, const struct tundish_flow_options *options,
-    struct tundish_error *e)
-{
-	set->mix = calloc(options->n_mix, sizeof *set->mix);
-	set->sources = calloc(options->n_mix + 1, sizeof *set->sources);
-	int rc = set->mix && set->sources ? 0 : td_err_memory(e);
-	for (size_t i = 0; i < options->n_mix && rc == 0; i++)
-		rc = find_source(set, options->mix[i], options, e);
-	return rc;
-}
+/* ---- raw data ---- */
 
 /* Runs of items that were cut out of one file are a file each. */
-static int add_items(struct td_records *set, struct tundish_error *e)
+static int add_runs(struct td_records *set, const struct td_items *items, struct tundish_error *e)
 {
-	size_t n = td_items_n(set->items);
+	size_t n = td_items_n(items), file = set->files.n;
+	struct td_paths runs = { .paths = calloc(n, sizeof *runs.paths) };
 	struct td_buf path = { 0 };
-	set->files.paths = calloc(n, sizeof *set->files.paths);
-	set->first = calloc(n + 1, sizeof *set->first);
-	bool good = set->files.paths && set->first;
+	bool good = runs.paths;
 	for (size_t i = 0; i < n && good; i++) {
-		set->bytes += td_items_bytes(set->items, i);
-		if (td_items_same_file(set->items, i))
+		if (td_items_same_file(items, i))
 			continue;
-		good = td_items_path(set->items, i, &path);
-		set->files.paths[set->files.n] = good ? strdup((char *)path.data) : NULL;
-		good = good && set->files.paths[set->files.n];
-		set->first[set->files.n++] = i;
+		good = td_items_path(items, i, &path) && (runs.paths[runs.n] = strdup((char *)path.data));
+		runs.n += good;
 	}
-	if (set->first)
-		set->first[set->files.n] = n;
+	int rc = good ? append_files(set, &runs, e) : td_err_memory(e);
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		file += !td_items_same_file(items, i);
+		set->first[file]++;
+		set->bytes += td_items_bytes(items, i);
+	}
 	td_buf_free(&path);
-	return good ? 0 : td_err_memory(e);
+	td_paths_free(&runs);
+	return rc;
 }
 
 static int list_items(struct td_records *set, const struct tundish_flow_options *options,
     struct tundish_error *e)
 {
+	struct td_part *part = &set->parts[set->n_parts];
 	uint64_t bad = 0;
-	int rc = td_items_open(&set->items, options, &bad, e);
+	int rc = td_items_open(&part->items, options, &bad, e);
 	set->faults += bad;
-	if (rc == 0 && td_items_n(set->items) == 0)
-		rc = td_err(e, TUNDISH_E_USAGE, "%s: only a stream, which cannot be read in place: convert it first",
+	if (rc < 0)
+		return rc;
+	set->n_parts++;
+	if (td_items_n(part->items) == 0)
+		return td_err(e, TUNDISH_E_USAGE, "%s: only a stream, which cannot be read in place: convert it first",
 		    TD_ESC(options->paths[0]));
-	return rc < 0 ? rc : add_items(set, e);
+	part->file = set->files.n;
+	rc = add_runs(set, part->items, e);
+	part->end = set->files.n;
+	return rc;
 }
 
 static bool all_folders(const struct tundish_flow_options *options)
@@ -275,6 +255,80 @@ static bool all_folders(const struct tundish_flow_options *options)
 			return false;
 	}
 	return true;
+}
+
+/* Records or raw data, by the paths, or by what the user says of `all` of them. */
+static int add_paths(struct td_records *set, const struct tundish_flow_options *options, bool all,
+    struct tundish_error *e)
+{
+	struct td_paths found = { 0 };
+	bool raw;
+	int rc = td_items_wanted(&raw, options, e);
+	raw |= all && td_items_said(options);
+	if (rc == 0 && !raw) {
+		rc = find(set, &found, options->paths, options->n_paths, options, e);
+		raw = rc == TUNDISH_E_EMPTY && all_folders(options);
+		if (rc == 0)
+			rc = append_files(set, &found, e);
+		td_paths_free(&found);
+		if (!raw)
+			return rc;
+	}
+	return raw ? list_items(set, options, e) : rc;
+}
+
+/* ---- mixes ---- */
+
+/* The files of one source after those of the others. */
+static int find_source(struct td_records *set, const char *text,
+    const struct tundish_flow_options *options, struct tundish_error *e)
+{
+	struct td_mix_source *source = &set->mix[set->n_sources++];
+	struct tundish_flow_options own = *options;
+	int rc = parse_mix(source, text, e);
+	for (unsigned i = 0; i + 1 < set->n_sources && rc == 0; i++) {
+		if (strcmp(set->mix[i].name, source->name) == 0)
+			rc = td_err(e, TUNDISH_E_USAGE, "two sources of the mix are named %s",
+			    TD_ESC(source->name));
+	}
+	if (rc < 0)
+		return rc;
+	const char *const path = source->pattern;
+	own.paths = &path;
+	own.n_paths = 1;
+	rc = add_paths(set, &own, false, e);
+	set->sources[set->n_sources] = set->files.n;
+	return rc < 0 ? td_err_prefix(e, "source %s of the mix", TD_ESC(source->name)), rc : 0;
+}
+
+/* Two folders of classes are numbered each for itself. */
+static void compare_classes(const struct td_records *set, const struct tundish_listener *l)
+{
+	int64_t label;
+	const char *a, *b;
+	for (unsigned i = 1; i < set->n_parts; i++) {
+		if (td_items_differ(set->parts[0].items, set->parts[i].items, &label, &a, &b)) {
+			td_notice(l, "label %" PRId64 " is %s in one source of the mix and %s in another: a class "
+			    "list gives all of them the same", label, TD_ESC(a), TD_ESC(b));
+			return;
+		}
+	}
+}
+
+static int find_mix(struct td_records *set, const struct tundish_flow_options *options,
+    struct tundish_error *e)
+{
+	set->mix = calloc(options->n_mix, sizeof *set->mix);
+	set->sources = calloc(options->n_mix + 1, sizeof *set->sources);
+	int rc = set->mix && set->sources ? 0 : td_err_memory(e);
+	for (size_t i = 0; i < options->n_mix && rc == 0; i++)
+		rc = find_source(set, options->mix[i], options, e);
+	if (rc == 0 && !set->n_parts && td_items_said(options))
+		rc = td_err(e, TUNDISH_E_USAGE, "labels, tiles and the like are of raw data, and all sources of the "
+		    "mix are records");
+	if (rc == 0)
+		compare_classes(set, &options->listener);
+	return rc;
 }
 
 int td_records_count(struct td_records *set, struct tundish_error *e)
@@ -294,17 +348,14 @@ int td_records_open(struct td_records *ret, const struct tundish_flow_options *o
 	set.max_bytes = options->max_record_bytes;
 	if (td_add_overflow(set.max_bytes, (uint64_t)TD_FRAME_EXTRA, &set.max_bytes))
 		set.max_bytes = UINT64_MAX;
-	bool raw;
-	int rc = td_items_wanted(&raw, options, e);
-	if (rc == 0 && !raw) {
-		rc = options->n_mix ? find_mix(&set, options, e) :
-		    find(&set, &set.files, options->paths, options->n_paths, options, e);
-		raw = rc == TUNDISH_E_EMPTY && !options->n_mix && all_folders(options);
-		if (rc == 0)
-			rc = list(&set, options, e);
-	}
-	if (raw)
-		rc = list_items(&set, options, e);
+	set.parts = calloc(TD_MAX(options->n_mix, (size_t)1), sizeof *set.parts);
+	int rc = !set.parts ? td_err_memory(e) : options->n_mix ? find_mix(&set, options, e) :
+	    add_paths(&set, options, true, e);
+	if (rc == 0 && !td_records_all_raw(&set))
+		rc = list(&set, options, e);
+	/* up to here it is how many each file has */
+	for (size_t i = 0; i < set.files.n && rc == 0; i++)
+		set.first[i + 1] += set.first[i];
 	if (rc == 0 && !set.stream)
 		rc = td_records_count(&set, e);
 	if (rc < 0) {
@@ -313,6 +364,15 @@ int td_records_open(struct td_records *ret, const struct tundish_flow_options *o
 	}
 	*ret = set;
 	return 0;
+}
+
+const struct td_part *td_records_part(const struct td_records *set, size_t file)
+{
+	for (unsigned i = 0; i < set->n_parts; i++) {
+		if (file >= set->parts[i].file && file < set->parts[i].end)
+			return &set->parts[i];
+	}
+	return NULL;
 }
 
 struct td_spot td_records_spot(const struct td_records *set, uint64_t record)
@@ -326,14 +386,19 @@ struct td_spot td_records_spot(const struct td_records *set, uint64_t record)
 		else
 			high = middle;
 	}
-	uint64_t number = record - set->first[low];
-	if (set->items)
-		return (struct td_spot){ .file = low, .number = number,
-			.entry = { 0, td_items_bytes(set->items, record) } };
-	struct td_spot spot = { .file = low, .number = number, .entry = set->indexes[low].entries[number] };
+	struct td_spot spot = { .file = low, .number = record - set->first[low] };
+	while (spot.source + 1 < set->n_sources && set->sources[spot.source + 1] <= low)
+		spot.source++;
+	const struct td_part *part = td_records_part(set, low);
+	if (part) {
+		spot.entry.bytes = td_items_bytes(part->items, td_records_item(set, part, &spot));
+		return spot;
+	}
+	spot.entry = set->indexes[low].entries[spot.number];
 	if (set->groups) {
-		spot.number = set->groups[low].first[number];
-		spot.frames = set->groups[low].first[number + 1] - spot.number;
+		const struct td_group_runs *runs = &set->groups[low];
+		spot.frames = runs->first[spot.number + 1] - runs->first[spot.number];
+		spot.number = runs->first[spot.number];
 	}
 	return spot;
 }
@@ -348,8 +413,6 @@ static void free_runs(struct td_group_runs *runs)
 static void move_file(struct td_records *set, size_t to, size_t from)
 {
 	set->files.paths[to] = set->files.paths[from];
-	if (set->files.bytes)
-		set->files.bytes[to] = set->files.bytes[from];
 	if (set->packed)
 		td_packed_move(set->packed, to, from);
 	set->indexes[to] = set->indexes[from];
@@ -387,7 +450,7 @@ static void count_ranks(struct td_records *set, uint64_t world)
 int td_records_deal(struct td_records *set, uint64_t rank, uint64_t world, struct tundish_error *e)
 {
 	size_t n = 0;
-	if (set->items)
+	if (set->n_parts)
 		return td_err(e, TUNDISH_E_USAGE, "rank-by file needs files of records");
 	if (set->files.n < world)
 		return td_err(e, TUNDISH_E_USAGE, "%zu files do not give each of %" PRIu64 " ranks one",
@@ -415,7 +478,9 @@ void td_records_close(struct td_records *set)
 	free(set->indexes);
 	td_packed_free(set->packed);
 	free(set->first);
-	td_items_close(set->items);
+	for (unsigned i = 0; i < set->n_parts; i++)
+		td_items_close(set->parts[i].items);
+	free(set->parts);
 	for (unsigned i = 0; i < set->n_sources; i++) {
 		free(set->mix[i].name);
 		free(set->mix[i].pattern);

@@ -20,9 +20,15 @@ struct td_group_runs {
 	size_t n;
 };
 
+/* Raw data that was listed together: all of a set, or a source of a mix. */
+struct td_part {
+	struct td_items *items;
+	size_t file, end; /* its files, each a run of items that were cut out of one */
+};
+
 struct td_records {
 	struct td_paths files;
-	struct td_index *indexes; /* one a file; NULL when `stream` */
+	struct td_index *indexes; /* one a file, empty for raw data */
 	uint64_t *first;	  /* number of each file's first record, and of all at the end */
 	struct td_group_runs *groups; /* one a file, where the indexes hold groups; else NULL */
 	uint64_t records;	  /* after skip and limit; 0 while not known (stream) */
@@ -32,7 +38,8 @@ struct td_records {
 	uint64_t bytes;		  /* of all frames */
 	uint64_t faults;	  /* damage met while listing */
 	struct td_packed *packed; /* files of gzip members that are read anywhere; NULL: not wanted */
-	struct td_items *items;	  /* raw data read in place, without frames; or NULL */
+	struct td_part *parts;	  /* raw data read in place, without frames */
+	unsigned n_parts;
 	struct td_mix_source *mix;
 	unsigned n_sources;	  /* of a mix; 0: there is none */
 	size_t *sources;	  /* each one's first file, and the end */
@@ -45,17 +52,27 @@ struct td_spot {
 	uint64_t number; /* in its file */
 	struct td_index_entry entry;
 	uint64_t frames; /* of its group that are left, with this one; 0: there are none */
+	unsigned source; /* of a mix */
 };
 
-/* Lists the records; or, where the paths are raw data, or folders without record files, the
- * items there; a `file` is then a run of items that were cut out of one. With TUNDISH_FAIL the first damage in order is an error.
+/* Lists the records; or, where the paths, or a source of a mix, are raw data, or folders
+ * without record files, the items there. With TUNDISH_FAIL the first damage in order is an
+ * error.
  * Errors: those of td_paths_find(), EMPTY, CORRUPT, TRUNCATED. */
 int td_records_open(struct td_records *ret, const struct tundish_flow_options *options,
     struct tundish_error *e);
-/* The item that a spot speaks of. */
-static inline size_t td_records_item(const struct td_records *set, const struct td_spot *spot)
+/* What raw data a file is of; NULL: it holds records. */
+const struct td_part *td_records_part(const struct td_records *set, size_t file);
+/* The item that a spot speaks of, in its part. */
+static inline size_t td_records_item(const struct td_records *set, const struct td_part *part,
+    const struct td_spot *spot)
 {
-	return (size_t)(set->first[spot->file] + spot->number);
+	return (size_t)(set->first[spot->file] - set->first[part->file] + spot->number);
+}
+/* Whether it is nothing but raw data. */
+static inline bool td_records_all_raw(const struct td_records *set)
+{
+	return set->n_parts > 0 && (set->n_sources == 0 || set->n_parts == set->n_sources);
 }
 /* Record 0 .. records - 1, counted behind skip. */
 struct td_spot td_records_spot(const struct td_records *set, uint64_t record);

@@ -21,6 +21,12 @@ static struct td_room room_of(const struct tundish_flow *f, const struct td_item
 		item->row };
 }
 
+/* What this worker reads raw data with. */
+static struct td_items_desk *desk_of(const struct tundish_flow *f, const struct td_hand *hand)
+{
+	return f->item_desks ? f->item_desks[hand - f->hands] : NULL;
+}
+
 static void make_blank(const struct tundish_flow *f, const struct td_item *item)
 {
 	if (f->has_images)
@@ -33,7 +39,6 @@ static void make_blank(const struct tundish_flow *f, const struct td_item *item)
 /* What may stand in for a bad record. */
 struct stand_in {
 	struct td_spot spot;
-	unsigned source;
 	const uint8_t *data;
 	uint64_t bytes;
 };
@@ -44,11 +49,11 @@ static bool draw_stand_in(struct tundish_flow *f, struct td_hand *hand, const st
     struct td_rng *rng, struct stand_in *ret)
 {
 	const struct td_stream *s = &f->stream;
-	struct td_items_desk *desk = f->item_desks ? f->item_desks[hand - f->hands] : NULL;
+	struct td_items_desk *desk = desk_of(f, hand);
 	struct td_pick pick;
 	if (f->set.stream) {
 		const struct td_peek *p = &s->peeked[td_rng_below(rng, TD_MAX(s->n_peeked, 1u))];
-		*ret = (struct stand_in){ p->spot, 0, p->data.data, p->data.len };
+		*ret = (struct stand_in){ p->spot, p->data.data, p->data.len };
 		return s->n_peeked > 0;
 	}
 	uint64_t j = td_rng_below(rng, f->share.positions);
@@ -56,7 +61,6 @@ static bool draw_stand_in(struct tundish_flow *f, struct td_hand *hand, const st
 	if (td_sampler_at(&f->sampler, item->epoch, position, &pick) < 0)
 		return false;
 	ret->spot = td_records_spot(&f->set, pick.record);
-	ret->source = pick.source;
 	if (f->recipe.grouped)
 		td_groups_start(f, &ret->spot, item->epoch, item->position);
 	return td_record_read(&hand->spare, &f->set, f->files, desk, &ret->spot, &ret->data, &ret->bytes,
@@ -65,8 +69,7 @@ static bool draw_stand_in(struct tundish_flow *f, struct td_hand *hand, const st
 
 /* A clip of several records, the first of which is read already. */
 static int make_group(struct tundish_flow *f, struct td_hand *hand, const struct td_item *item,
-    const struct td_spot *spot, const uint8_t *data, uint64_t bytes, bool *ret_differs,
-    struct tundish_error *e)
+    const struct td_spot *spot, struct td_given given, bool *ret_differs, struct tundish_error *e)
 {
 	const struct td_recipe *r = &f->recipe;
 	const struct td_clip *clip = &r->chain.clip;
@@ -76,14 +79,16 @@ static int make_group(struct tundish_flow *f, struct td_hand *hand, const struct
 	if (spot->frames < length)
 		return td_err(e, TUNDISH_E_SCHEMA, "its group has %llu frames, too few for a clip of %llu",
 		    (unsigned long long)spot->frames, (unsigned long long)length);
-	int rc = td_recipe_make_frame(r, &hand->desk, data, bytes, 0, item->epoch, item->position, &room,
-	    ret_differs, e);
+	struct td_items_desk *desk = desk_of(f, hand);
+	given.number = TD_NO_RECORD;
+	int rc = td_recipe_make_frame(r, &hand->desk, &given, 0, &room, ret_differs, e);
 	for (uint32_t i = 1; i < clip->frames && rc == 0; i++) {
 		struct td_spot frame = td_groups_frame(f, spot, (uint64_t)i * clip->stride);
-		rc = td_record_read(&hand->spare, &f->set, f->files, NULL, &frame, &data, &bytes, e);
+		const uint8_t *data;
+		rc = td_record_read(&hand->spare, &f->set, f->files, desk, &frame, &data, &given.bytes, e);
+		given.record = data;
 		if (rc == 0)
-			rc = td_recipe_make_frame(r, &hand->desk, data, bytes, i, item->epoch, item->position,
-			    &room, ret_differs, e);
+			rc = td_recipe_make_frame(r, &hand->desk, &given, i, &room, ret_differs, e);
 		if (rc < 0 && !*ret_differs)
 			td_err_prefix(e, "record %llu of its clip", (unsigned long long)frame.number);
 	}
@@ -96,10 +101,9 @@ static int make_read(struct tundish_flow *f, struct td_hand *hand, const struct 
     struct tundish_error *e)
 {
 	struct td_room room = room_of(f, item);
-	if (f->recipe.grouped)
-		return make_group(f, hand, item, spot, data, bytes, ret_differs, e);
-	return td_recipe_make(&f->recipe, &hand->desk, data, bytes, number, item->epoch, item->position, &room,
-	    ret_differs, e);
+	const struct td_given given = { data, bytes, spot->source, number, item->epoch, item->position };
+	return f->recipe.grouped ? make_group(f, hand, item, spot, given, ret_differs, e) :
+				   td_recipe_make(&f->recipe, &hand->desk, &given, &room, ret_differs, e);
 }
 
 /* Another record, drawn by position and attempt, in place of a bad one; blank when sixteen
@@ -118,7 +122,7 @@ static void stand_in(struct tundish_flow *f, struct td_hand *hand, const struct 
 			continue;
 		item->slot->good[item->row] = 1;
 		if (item->slot->sources)
-			item->slot->sources[item->row] = other.source;
+			item->slot->sources[item->row] = other.spot.source;
 		return;
 	}
 	make_blank(f, item);

@@ -92,7 +92,7 @@ static int work_run(void *ctx, void *job, unsigned worker, struct tundish_error 
 	(void)worker;
 	run->texts.len = 0;
 	run->text = false;
-	if (s->set->items && !run->desk && !(run->desk = td_items_desk_new()))
+	if (s->set->n_parts && !run->desk && !(run->desk = td_items_desk_new()))
 		return td_err_memory(e);
 	int rc = td_chunk_read(c, s->set, s->files, run->desk, NULL, e);
 	for (unsigned i = 0; i < c->n && rc == 0; i++) {
@@ -182,7 +182,7 @@ static int take_labels(struct scan *s, struct tundish_error *e)
 	for (uint64_t i = 0; i < s->set->records; i++) {
 		char text[32];
 		int64_t label = -1;
-		td_items_label(s->set->items, s->set->skip + i, &label);
+		td_items_label(s->set->parts[0].items, s->set->skip + i, &label);
 		int n = snprintf(text, sizeof text, "%" PRId64, label);
 		size_t known = s->values.n;
 		uint32_t *value = td_map_at(&s->values, text, (size_t)n);
@@ -290,9 +290,9 @@ int td_strata_open(struct td_strata *ret, struct td_records *set, struct td_file
 	struct scan s = { .set = set, .files = files, .options = options, .numbers = true,
 		.keys = { options->image_key, label ? options->label_key : feature },
 		.values = { .value_bytes = sizeof(uint32_t) } };
-	bool known = set->items && label;
+	bool known = set->n_parts && label; /* there is no mix here */
 	int64_t first;
-	if (known && !td_items_label(set->items, 0, &first))
+	if (known && !td_items_label(set->parts[0].items, 0, &first))
 		return td_err(e, TUNDISH_E_USAGE, "the items have no label to sample by");
 	s.of = malloc(set->records * sizeof *s.of);
 	if (!s.of)

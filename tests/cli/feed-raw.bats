@@ -75,6 +75,60 @@ PY
 	[ -s rest ]
 }
 
+@test "mixes of raw data, of records, and of both are the same" {
+	local mixed= set
+	mkdir A B
+	cp -r "$DATA/photos/cat" "$DATA/photos/coffee" A
+	cp -r "$DATA/photos/coffee" "$DATA/photos/rocket" B
+	for set in A B; do
+		tundish convert -q $set -o r$set/s --shards 1 --order keep
+	done
+	for more in "-j 1" "-j 7 --memory 32M --shuffle full --min-per-source 1" "--rank 1 --world 2 --uneven keep" \
+		"--cache memory:decoded" "--cache kept" "--cache kept"; do
+		mixed=
+		for set in "A B" "rA rB" "A rB" "rA B"; do
+			local got=$(tundish feed --mix "a=${set% *}:0.7" --mix "b=${set#* }:0.3" --epochs 2 \
+				--ops "resize:16 hflip" --batch 5 --to hash -q ${more/--cache kept/--cache kept${set// /}})
+			same "$got" "${mixed:=$got}"
+		done
+		[ -n "$mixed" ]
+	done
+	run_split 0 feed --mix a=A:1 --mix b=B:1 --ops resize:8 --to null
+	holds "$stderr" "label 0 is cat in one source of the mix and coffee in another"
+	printf 'cat\ncoffee\nrocket\n' >names
+	run_split 0 feed --mix a=A:1 --mix b=B:1 --ops resize:8 --to null --class-list names
+	[[ $stderr != *"one source"* ]]
+}
+
+@test "mixes of cubes and of pictures" {
+	make_cubes
+	tundish convert -q cubes/b/c.hdr --tile 4x4 -o set/s --shards 1 --order keep 2>/dev/null
+	for b in cubes/b/c.hdr set; do
+		tundish feed --mix a=cubes/a/c.hdr:2 --mix "b=$b:1" --tile 4x4 --ops "random_crop:3 hflip" --batch 4 \
+			--shuffle full --to hash -q
+	done | sort -u >sums
+	same "$(wc -l <sums)" 1
+	run_split 2 feed --mix "a=$DATA/photos:1" --mix b=cubes:1 --tile 4x4 --ops resize:8 --to null
+	holds "$stderr" "uint8 with 3 channels and uint16 with 5"
+	run_split 0 feed --mix "a=$DATA/photos:1" --mix b=cubes:1 --ops select:label --to null
+	# arrays of the kind that pictures are
+	head -c 240 /dev/zero | tr '\0' '\7' >rgb.img
+	sed 's/samples = 12/samples = 8/;s/bands = 5/bands = 3/;s/type = 12/type = 1/' cubes/a/c.hdr >rgb.hdr
+	run_split 0 feed --mix "a=$DATA/photos:1" --mix b=rgb.hdr:1 --ops "resize:8" --batch 6 --last drop --to null
+}
+
+@test "samplers on what raw data hold beside their class" {
+	both "resize:16" "$DATA/photos"
+	for more in "stratified:label,equal" "stratified:filename" "weighted:filename"; do
+		same "$(tundish feed "$DATA/photos" --ops resize:16 --batch 12 --to hash -q --sampler $more)" \
+			"$(tundish feed set --ops resize:16 --batch 12 --to hash -q --sampler $more)"
+	done
+	same "$(tundish feed "$DATA/photos" --ops resize:16 --batch 12 --to hash -q --sampler stratified:text)" \
+		"$(tundish feed "$DATA/photos" --ops resize:16 --batch 12 --to hash -q --sampler stratified:label)"
+	run_split 2 feed "$DATA/photos" --labels none --sampler stratified:label --to null
+	holds "$stderr" "the items have no label to sample by"
+}
+
 @test "bad items are named and left out; what cannot be read in place is refused" {
 	cp -r "$DATA/photos" in
 	first=$(find in -type f | sort | head -n 1)
@@ -86,7 +140,8 @@ PY
 	records r 0 5
 	usage_in() { run_split 2 "$@"; same "$output" ""; }
 	usage_in feed "$first" r
-	usage_in feed --mix "a=in:1" --labels none
+	usage_in feed --mix "a=r:1" --labels none
+	holds "$stderr" "all sources of the mix are records"
 	usage_in feed in --tile 4y4
 	run_split 1 feed r --labels folder --to null # no good item
 	tar -czf in.tar.gz in
