@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,6 +25,15 @@ const char *td_path_suffix(const char *path)
 {
 	const char *base = td_path_base(path), *dot = strrchr(base, '.');
 	return dot && dot != base ? dot : "";
+}
+
+bool td_path_has_suffix(const char *path, const char *const *suffixes, size_t n)
+{
+	const char *suffix = td_path_suffix(path);
+	for (size_t i = 0; i < n; i++)
+		if (strcasecmp(suffix, suffixes[i]) == 0)
+			return true;
+	return false;
 }
 
 char *td_path_join(const char *folder, const char *name)

@@ -10,6 +10,8 @@
 const char *td_path_base(const char *path);
 /* From the last dot of the base name on, "" without one or for ".name". */
 const char *td_path_suffix(const char *path);
+/* Whether it is one of n, ".jpg" and the like, in capitals or not. */
+bool td_path_has_suffix(const char *path, const char *const *suffixes, size_t n);
 /* FOLDER/NAME, or NAME when folder is NULL or empty. To be freed; NULL without memory. */
 char *td_path_join(const char *folder, const char *name);
 /* What stands before the base name, without the slash ("/" and "." where it is that

@@ -8,7 +8,6 @@
 #include "append.h"
 #include "base/crc32c.h"
 #include "base/err.h"
-#include "base/map.h"
 #include "base/thread.h"
 #include "groups.h"
 #include "items.h"
@@ -711,35 +710,18 @@ static int make_file(void *ctx, uint32_t number, unsigned worker, struct td_buf 
 	if (rc < 0)
 		return rc;
 	const double *times = (const void *)s->times.data;
-	*ret_name = s->encoded && s->times.len ? td_frame_name(name, frame_number(s), times[0],
-	    p.info.kind == TD_IMAGE_PNG ? "png" : "jpg") : strdup(name);
+	bool png = p.info.kind == TD_IMAGE_PNG;
+	*ret_name = s->encoded && s->times.len ? td_frame_name(name, frame_number(s), times[0], png ? "png" : "jpg") :
+						  td_file_name(&c->list, item, png);
 	return *ret_name && td_buf_add(bytes, p.image.data, p.image.len) ? 0 : td_err_memory(e);
-}
-
-/* Sources and archives may hold files of one name, of which one would replace the other. */
-static int differ_in_name(const struct td_listing *l, struct tundish_error *e)
-{
-	struct td_map seen = { .value_bytes = 1 };
-	int rc = 0;
-	for (size_t i = 0; rc == 0 && i < l->n; i++) {
-		const char *name = td_item_name(l, &l->items[i]);
-		size_t known = seen.n;
-		if (i > 0 && l->items[i].name == l->items[i - 1].name)
-			continue;
-		if (!td_map_at(&seen, name, strlen(name)))
-			rc = td_err_memory(e);
-		else if (seen.n == known)
-			rc = td_err(e, TUNDISH_E_EXISTS, "to: two items are called %s", TD_ESC(name));
-	}
-	td_map_free(&seen);
-	return rc;
 }
 
 /* Files have the form that their names tell. */
 static int convert_files(struct convert *c, struct tundish_error *e)
 {
 	bool png = strncmp(c->p.o->to_files, "png:", 4) == 0;
-	if (c->prepare.form == TD_FORM_KEPT)
+	c->prepare.spares = c->prepare.form == TD_FORM_KEPT;
+	if (c->prepare.spares)
 		c->prepare.form = png ? TD_FORM_PNG : TD_FORM_JPEG;
 	if (c->prepare.form != (png ? TD_FORM_PNG : TD_FORM_JPEG))
 		return td_err(e, TUNDISH_E_USAGE, "to: reencode is of another form");
@@ -747,7 +729,7 @@ static int convert_files(struct convert *c, struct tundish_error *e)
 		return td_err(e, TUNDISH_E_USAGE, "to: streams become records only");
 	int rc = cut_list(c, e);
 	if (rc == 0)
-		rc = differ_in_name(&c->list, e);
+		rc = td_files_differ(&c->list, png, e);
 	if (rc == 0)
 		rc = fill_items(c, e);
 	return rc ? rc : td_files_run(&c->p, c->list.n, c->p.to_folder, make_file, e);

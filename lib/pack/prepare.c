@@ -328,7 +328,9 @@ static int encode(struct td_prepare *p, struct td_prep_desk *desk, struct td_pre
 	struct shape s = wished_shape(p, picture);
 	bool new_pixels = s.smaller || s.orientation > 1 || p->form == TD_FORM_RAW;
 	bool covers = p->background >= 0 && picture->traits.transparent;
-	if (p->form == TD_FORM_KEPT && !new_pixels && !covers)
+	bool kept = p->form == TD_FORM_KEPT || (p->spares &&
+	    picture->info.kind == (p->form == TD_FORM_PNG ? TD_IMAGE_PNG : TD_IMAGE_JPEG));
+	if (kept && !new_pixels && !covers)
 		return 0;
 	enum td_form form = p->form	? p->form :
 	    picture->info.kind == TD_IMAGE_JPEG || picture->info.kind == TD_IMAGE_WEBP ? TD_FORM_JPEG :
@@ -439,7 +441,7 @@ int td_prepare_picture(struct td_prepare *p, struct td_prep_desk *desk, const vo
 	if (works || o->check == TUNDISH_CHECK_DECODE)
 		rc = need_decoder(p, desk, e);
 	/* where each picture is decoded anyway, that is a check as well */
-	int check = p->form > TD_FORM_LOSSLESS ? TD_MIN(o->check, TUNDISH_CHECK_STRUCTURE) : o->check;
+	int check = p->form > TD_FORM_LOSSLESS && !p->spares ? TD_MIN(o->check, TUNDISH_CHECK_STRUCTURE) : o->check;
 	if (rc == 0)
 		rc = td_image_check(&made.info, data, len, check, o->max_pixels, desk->decoder, e);
 	if (rc < 0)

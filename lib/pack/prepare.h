@@ -33,6 +33,7 @@ enum td_change {
 struct td_prepare {
 	const struct tundish_pack_options *o;
 	enum td_form form;
+	bool spares;	/* JPEG, PNG: what has that form keeps its bytes, if nothing else changes it */
 	int quality;	/* of JPEG */
 	bool restarts;	/* LOSSLESS: a restart marker a row */
 	bool sixteen;	/* RAW: uint16, not uint8 */

@@ -9,9 +9,12 @@
 #include <sys/stat.h>
 
 #include "base/err.h"
+#include "base/map.h"
 #include "base/outfile.h"
 #include "base/path.h"
 #include "base/pool.h"
+#include "source/list.h"
+#include "source/picture.h"
 
 int td_files_check(const char *spec, bool overwrite, const char **ret_folder, struct tundish_error *e)
 {
@@ -25,6 +28,39 @@ int td_files_check(const char *spec, bool overwrite, const char **ret_folder, st
 	td_names_free(&names);
 	return n == 0 || overwrite ? 0 : td_err(e, TUNDISH_E_EXISTS, "%s is not empty (--overwrite adds to it)",
 	    TD_ESC(*ret_folder));
+}
+
+char *td_file_name(const struct td_listing *l, const struct td_item *item, bool png)
+{
+	const char *name = td_item_name(l, item);
+	struct td_buf part = { 0 };
+	if (!(item->flags & (TD_ITEM_PART | TD_ITEM_SAMPLE)))
+		return td_picture_name(name, png);
+	char *made = td_buf_printf(&part, "%s.%06" PRIu32 ".jpg", name, item->part) ?
+	    td_picture_name((const char *)part.data, png) : NULL;
+	td_buf_free(&part);
+	return made;
+}
+
+/* Sources and archives may hold files of one name, and folders x.bmp and x.png: one would
+ * replace the other. */
+int td_files_differ(const struct td_listing *l, bool png, struct tundish_error *e)
+{
+	struct td_map seen = { .value_bytes = 1 };
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < l->n; i++) {
+		size_t known = seen.n;
+		if (i > 0 && l->items[i].name == l->items[i - 1].name)
+			continue;
+		char *name = td_file_name(l, &l->items[i], png);
+		if (!name || !td_map_at(&seen, name, strlen(name)))
+			rc = td_err_memory(e);
+		else if (seen.n == known)
+			rc = td_err(e, TUNDISH_E_EXISTS, "to: two items would be %s", TD_ESC(name));
+		free(name);
+	}
+	td_map_free(&seen);
+	return rc;
 }
 
 struct run {

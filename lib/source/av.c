@@ -56,23 +56,14 @@ static bool is_transport_stream(const uint8_t *head, size_t len)
 	return false;
 }
 
-static bool has_suffix(const char *path, const char *const *suffixes, size_t n)
-{
-	const char *suffix = td_path_suffix(path);
-	for (size_t i = 0; i < n; i++)
-		if (strcasecmp(suffix, suffixes[i]) == 0)
-			return true;
-	return false;
-}
-
 /* Streams without a container begin with a mark that is too short to believe alone. */
 static bool is_bare_stream(const char *path, const uint8_t *head, size_t len)
 {
 	static const char *const sound[] = { ".mp3", ".mp2", ".aac" };
 	static const char *const video[] = { ".h264", ".264", ".h265", ".265", ".hevc" };
 	if (len >= 4 && head[0] == 0xff && (head[1] & 0xe0) == 0xe0)
-		return has_suffix(path, sound, TD_COUNT(sound));
-	return len >= 5 && memcmp(head, "\0\0", 2) == 0 && has_suffix(path, video, TD_COUNT(video));
+		return td_path_has_suffix(path, sound, TD_COUNT(sound));
+	return len >= 5 && memcmp(head, "\0\0", 2) == 0 && td_path_has_suffix(path, video, TD_COUNT(video));
 }
 
 /* Still pictures in the same container as MP4. */
@@ -103,7 +94,7 @@ static bool named(const char *path)
 	static const char *const suffixes[] = { ".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".mpg",
 		".mpeg", ".wmv", ".flv", ".m2ts", ".mts", ".3gp", ".ogv", ".m4a", ".wav", ".mp3",
 		".flac", ".ogg", ".opus", ".aac", ".aiff" };
-	return has_suffix(path, suffixes, TD_COUNT(suffixes));
+	return td_path_has_suffix(path, suffixes, TD_COUNT(suffixes));
 }
 
 const struct td_format td_format_video = {

@@ -27,11 +27,7 @@ static int probe(const char *path, const uint8_t *head, size_t len)
 static bool named(const char *path)
 {
 	static const char *const suffixes[] = { ".h5", ".hdf5", ".he5" };
-	const char *suffix = td_path_suffix(path);
-	for (unsigned i = 0; i < TD_COUNT(suffixes); i++)
-		if (strcasecmp(suffix, suffixes[i]) == 0)
-			return true;
-	return false;
+	return td_path_has_suffix(path, suffixes, TD_COUNT(suffixes));
 }
 
 const struct td_format td_format_hdf5 = {

@@ -2,7 +2,7 @@
  * Encoded pictures: one file, one item, bytes as they are. */
 #include "picture.h"
 
-#include <strings.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/infile.h"
@@ -19,11 +19,21 @@ static bool named(const char *path)
 {
 	static const char *const suffixes[] = { ".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp",
 		".gif", ".webp", ".tif", ".tiff" };
-	const char *suffix = td_path_suffix(path);
-	for (unsigned i = 0; i < TD_COUNT(suffixes); i++)
-		if (strcasecmp(suffix, suffixes[i]) == 0)
-			return true;
-	return false;
+	return td_path_has_suffix(path, suffixes, TD_COUNT(suffixes));
+}
+
+char *td_picture_name(const char *name, bool png)
+{
+	static const char *const jpeg[] = { ".jpg", ".jpeg", ".jpe", ".jfif" }, *const pngs[] = { ".png" };
+	struct td_buf out = { 0 };
+	bool fits = png ? td_path_has_suffix(name, pngs, TD_COUNT(pngs)) : td_path_has_suffix(name, jpeg, TD_COUNT(jpeg));
+	size_t stem = strlen(name) - (named(name) ? strlen(td_path_suffix(name)) : 0);
+	if (fits)
+		return strdup(name);
+	if (td_buf_printf(&out, "%.*s.%s", (int)stem, name, png ? "png" : "jpg"))
+		return (char *)out.data;
+	td_buf_free(&out);
+	return NULL;
 }
 
 static int load(struct td_loaded *out, const struct td_file *file, uint32_t part, const struct td_cut *cut,

@@ -182,3 +182,8 @@ time.sleep(60)' >held &
 	holds "$stderr" "the hdf5 module is missing"
 	holds "$stderr" "install"
 }
+
+@test "--to gives each picture of a file its own name" {
+	run_split 1 convert "$CASES/88-h5-encoded-bytes/vlen.h5" --to jpg:out
+	same "$(ls out)" "$(printf 'vlen.h5.00000%s.jpg\n' 0 1 2 3 5)"
+}

@@ -38,7 +38,31 @@ class Files(unittest.TestCase):
             (source / folder / "s").mkdir(parents=True)
             shutil.copy(CLIP.parents[1] / "photos/cat/cat_00.jpg", source / folder / "s/x.jpg")
         said = run("convert", source / "a/s", source / "b/s", "--to", f"jpg:{source}/out", code=2)
-        self.assertIn("two items are called s/x.jpg", said)
+        self.assertIn("two items would be s/x.jpg", said)
+
+    def test_suffixes(self):
+        """They say what the files are; names that would be one file are refused."""
+        photos, source = CLIP.parents[1] / "photos/cat", new_folder()
+        for n, name in enumerate(("a.jpg", "b.JPEG", "c.png", "d.v2", "e", "f.bmp.jpg")):
+            shutil.copy(photos / f"cat_0{n}.jpg", source / name)
+        for form, names in (("jpg", ["a.jpg", "b.JPEG", "c.jpg", "d.v2.jpg", "e.jpg", "f.bmp.jpg"]),
+                            ("png", ["a.png", "b.png", "c.png", "d.v2.png", "e.png", "f.bmp.png"])):
+            out = new_folder() / form
+            run("convert", source, "--to", f"{form}:{out}")
+            self.assertEqual(sorted(file.name for file in out.iterdir()), names)
+            mark = b"\x89PNG" if form == "png" else b"\xff\xd8"
+            for file in out.iterdir():
+                self.assertTrue(file.read_bytes().startswith(mark), file)
+            if form == "jpg":  # bytes are kept, but where a form is asked for
+                self.assertEqual((out / "b.JPEG").read_bytes(), (photos / "cat_01.jpg").read_bytes())
+                run("convert", source, "--to", f"{form}:{out}", "--reencode", "jpeg:80", "--overwrite")
+                self.assertNotEqual((out / "b.JPEG").read_bytes(), (photos / "cat_01.jpg").read_bytes())
+        shutil.copy(photos / "cat_07.jpg", source / "a.png")
+        said = run("convert", source, "--to", f"png:{new_folder()}/x", code=2)
+        self.assertIn("two items would be a.png", said)
+        run("convert", CLIP, "--to", f"jpg:{source}/f", "--limit", 1)
+        run("convert", source / "f", "--to", f"png:{source}/g")
+        self.assertEqual([file.name for file in (source / "g").iterdir()], ["clip.mp4.000000.t0.000000000.png"])
 
     def test_same_files(self):
         sums = set()
