@@ -636,7 +636,7 @@ struct tundish_flow_options {
 	const char *start;   /* go on where a cursor says; NULL: at the start. Streams are read up
 				to there, and the index of batches counts from it */
 	/* Of raw data that is read in place, as in struct tundish_pack_options: */
-	const char *labels, *class_list, *columns;
+	const char *labels, *class_list, *columns, *group_by;
 	int64_t label_offset;
 	const char *tile, *edge, *bands, *region, *frames, *max_nodata, *label_raster, *unlabelled, *interleave;
 	int drop_bad_bands, apply_scale, stack, pixel_origin;

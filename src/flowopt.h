@@ -23,6 +23,7 @@ extern const struct opt_choice flowopt_last[], flowopt_rank_by[], flowopt_uneven
 	    OPT_NUMBER("block-length", 0, S, o.block_length, 1, 1 << 30),                          \
 	    OPT_FLAG("flow-epochs", 0, S, o.flow_epochs, 1),                                         \
 	    OPT_STRING("labels", 0, S, o.labels), OPT_STRING("columns", 0, S, o.columns),          \
+	    OPT_STRING("group-by", 0, S, o.group_by),                                              \
 	    OPT_STRING("class-list", 0, S, o.class_list),                                          \
 	    OPT_NUMBER("label-offset", 0, S, o.label_offset, INT32_MIN, INT32_MAX),                \
 	    OPT_STRING("tile", 0, S, o.tile), OPT_STRING("edge", 0, S, o.edge),                    \

@@ -213,7 +213,7 @@ static int find_record(struct tundish_flow *f, struct td_item *item)
 	if (s->sources)
 		s->sources[item->row] = pick.source;
 	item->spot = td_records_spot(&f->set, pick.record);
-	if (f->recipe.grouped)
+	if (f->set.groups)
 		td_groups_start(f, &item->spot, item->epoch, item->position);
 	item->kept = f->cache.kind == TD_CACHE_INDEX ? NULL : td_cache_get(&f->cache, pick.record);
 	item->shelved = td_cache_on_shelf(&f->cache, pick.record);

@@ -130,7 +130,7 @@ static int find_runs(struct tundish_flow *f, size_t file, struct td_group_runs *
 	return rc;
 }
 
-/* Its index then has the groups' first records alone. */
+/* The index of a file then has the groups' first records alone. */
 static int fold_file(struct tundish_flow *f, size_t file, struct tundish_error *e)
 {
 	struct td_records *set = &f->set;
@@ -145,42 +145,106 @@ static int fold_file(struct tundish_flow *f, size_t file, struct tundish_error *
 			set->indexes[file].entries[g] = runs->entries[runs->first[g]];
 		set->indexes[file].n = runs->n;
 	}
-	set->first[file + 1] = set->first[file] + runs->n;
 	return rc;
 }
 
-static int fold(struct tundish_flow *f, struct tundish_error *e)
+/* Of raw data a group may go on in the next files. */
+static int fold_items(struct td_records *set, const struct td_part *part, size_t file, struct tundish_error *e)
 {
-	struct td_records *set = &f->set;
-	set->groups = calloc(set->files.n, sizeof *set->groups);
-	int rc = set->groups ? 0 : td_err_memory(e);
-	for (size_t i = 0; i < set->files.n && rc == 0; i++)
-		rc = fold_file(f, i, e);
-	f->recipe.grouped = true;
-	return rc < 0 ? rc : td_records_count(set, e);
+	struct td_group_runs *runs = &set->groups[file];
+	size_t first = set->items[file] - set->items[part->file], n = set->items[file + 1] - set->items[file];
+	size_t i = first, all = td_items_n(part->items);
+	runs->first = calloc(n + 1, sizeof *runs->first);
+	if (!runs->first)
+		return td_err_memory(e);
+	for (; i < first + n; i++) {
+		if (!td_items_same_group(part->items, i))
+			runs->first[runs->n++] = i - first;
+	}
+	while (i < all && td_items_same_group(part->items, i))
+		i++;
+	runs->first[runs->n] = i - first;
+	return 0;
 }
 
-int td_groups_open(struct tundish_flow *f, const struct td_keys *asked, struct tundish_error *e)
+static int fold_source(struct tundish_flow *f, size_t file, size_t end, struct tundish_error *e)
 {
+	struct td_records *set = &f->set;
+	const struct td_part *part = td_records_part(set, file);
+	size_t bytes = (set->files.n + 1) * sizeof *set->first;
+	if (!set->groups) {
+		set->groups = calloc(set->files.n, sizeof *set->groups);
+		set->items = malloc(bytes);
+		if (!set->groups || !set->items)
+			return td_err_memory(e);
+		memcpy(set->items, set->first, bytes);
+	}
+	for (int rc; file < end; file++) {
+		rc = part ? fold_items(set, part, file, e) : fold_file(f, file, e);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* Records are then groups, where they belong to some. */
+static int count_again(struct td_records *set, struct tundish_error *e)
+{
+	for (size_t i = 0; i < set->files.n; i++)
+		set->first[i + 1] = set->first[i] +
+		    (set->groups[i].first ? set->groups[i].n : set->items[i + 1] - set->items[i]);
+	return td_records_count(set, e);
+}
+
+/* Whether the first records of a source have a group. */
+static int look_for_groups(struct tundish_flow *f, size_t file, size_t end, const struct td_keys *asked,
+    bool *ret, struct tundish_error *e)
+{
+	uint64_t first = f->set.first[file], n = f->set.first[end] - first;
 	struct td_buf whole = { 0 };
-	bool grouped = false;
-	int rc = f->set.n_parts ? td_err(e, TUNDISH_E_USAGE, "clips are made of records; tundish convert makes "
-	    "some of raw data") : 0;
-	for (uint64_t i = 0; i < f->set.records && i < LOOKS && rc == 0 && !grouped; i++) {
-		struct td_spot spot = td_records_spot(&f->set, i);
+	int rc = 0;
+	for (uint64_t i = 0; i < n && i < LOOKS && rc == 0 && !*ret; i++) {
+		struct td_spot at = { .file = td_records_file(&f->set, f->set.first, first + i) };
 		struct td_sample s;
 		const uint8_t *data, *text;
 		uint64_t bytes;
 		size_t len;
-		rc = td_record_read(&whole, &f->set, f->files, NULL, &spot, &data, &bytes, e);
-		grouped = rc == 0 && find_group(data, bytes, &text, &len) &&
+		at.number = first + i - f->set.first[at.file];
+		at.entry = f->set.indexes[at.file].entries[at.number];
+		rc = td_record_read(&whole, &f->set, f->files, NULL, &at, &data, &bytes, e);
+		*ret = rc == 0 && find_group(data, bytes, &text, &len) &&
 		    td_sample_find(&s, asked, data, bytes) == 0 && s.image && s.image->count == 1;
 		if (rc == 0)
 			break;
 		rc = rc == TUNDISH_E_IO || rc == TUNDISH_E_MEMORY ? rc : 0;
 	}
 	td_buf_free(&whole);
-	return rc < 0 || !grouped ? rc : fold(f, e);
+	return rc;
+}
+
+/* The files of a source, or all. */
+static int open_source(struct tundish_flow *f, size_t file, size_t end, const struct td_keys *asked,
+    struct tundish_error *e)
+{
+	const struct td_part *part = td_records_part(&f->set, file);
+	bool grouped = part && td_items_grouped(part->items);
+	if (part && !grouped)
+		return td_err(e, TUNDISH_E_USAGE, "%s: clips need frames that belong together: of one file, pictures "
+		    "named as the frames of a video, or a table with a column for --group-by",
+		    TD_ESC(f->set.files.paths[file]));
+	int rc = part ? 0 : look_for_groups(f, file, end, asked, &grouped, e);
+	return rc == 0 && grouped ? fold_source(f, file, end, e) : rc;
+}
+
+int td_groups_open(struct tundish_flow *f, const struct td_keys *asked, struct tundish_error *e)
+{
+	struct td_records *set = &f->set;
+	int rc = 0;
+	if (!set->n_sources)
+		rc = open_source(f, 0, set->files.n, asked, e);
+	for (unsigned i = 0; i < set->n_sources && rc == 0; i++)
+		rc = open_source(f, set->sources[i], set->sources[i + 1], asked, e);
+	return rc == 0 && set->groups ? count_again(set, e) : rc;
 }
 
 void td_groups_start(const struct tundish_flow *f, struct td_spot *spot, uint64_t epoch, uint64_t position)
@@ -188,13 +252,25 @@ void td_groups_start(const struct tundish_flow *f, struct td_spot *spot, uint64_
 	struct td_rng rng;
 	uint64_t first;
 	td_rng_at(&rng, f->recipe.seed, (uint32_t)epoch, position, TD_RNG_CLIP);
-	if (td_clip_start(&f->recipe.chain.clip, spot->frames, &rng, &first, NULL) == 0)
+	if (spot->frames && td_clip_start(&f->recipe.chain.clip, spot->frames, &rng, &first, NULL) == 0)
 		*spot = td_groups_frame(f, spot, first);
 }
 
 struct td_spot td_groups_frame(const struct tundish_flow *f, const struct td_spot *spot, uint64_t steps)
 {
-	const struct td_group_runs *runs = &f->set.groups[spot->file];
-	return (struct td_spot){ .file = spot->file, .number = spot->number + steps,
-		.entry = runs->entries[spot->number + steps], .frames = spot->frames - steps };
+	const struct td_records *set = &f->set;
+	const struct td_group_runs *runs = &set->groups[spot->file];
+	struct td_spot frame = *spot;
+	frame.number += steps;
+	frame.frames -= steps;
+	if (runs->entries) {
+		frame.entry = runs->entries[frame.number];
+		return frame;
+	}
+	uint64_t item = set->items[spot->file] + frame.number;
+	const struct td_part *part = td_records_part(set, spot->file);
+	frame.file = td_records_file(set, set->items, item);
+	frame.number = item - set->items[frame.file];
+	frame.entry.bytes = td_items_bytes(part->items, item - set->items[part->file]);
+	return frame;
 }

@@ -39,7 +39,7 @@ struct td_items_desk {
 
 bool td_items_said(const struct tundish_flow_options *o)
 {
-	return o->labels || o->class_list || o->columns || o->label_offset || o->tile || o->edge || o->bands ||
+	return o->labels || o->class_list || o->columns || o->group_by || o->label_offset || o->tile || o->edge || o->bands ||
 	    o->drop_bad_bands || o->region || o->apply_scale || o->stack || o->frames ||
 	    o->max_nodata || o->label_raster || o->unlabelled || o->interleave || o->pixel_origin != 1;
 }
@@ -131,6 +131,7 @@ static int list(struct td_items *items, const struct tundish_flow_options *o, ui
 		.labels = o->labels,
 		.class_list = o->class_list,
 		.columns = o->columns,
+		.group_by = o->group_by,
 		.label_offset = o->label_offset,
 		.cut = &items->cut,
 		.threads = td_threads(o->threads),
@@ -180,6 +181,24 @@ bool td_items_same_file(const struct td_items *items, size_t i)
 	const struct td_item *a = &l->items[i - 1], *b = &l->items[i];
 	return (a->flags & b->flags & TD_ITEM_PART) && a->root == b->root && a->member == b->member &&
 	    strcmp(td_item_name(l, a), td_item_name(l, b)) == 0;
+}
+
+bool td_items_same_group(const struct td_items *items, size_t i)
+{
+	const struct td_item *all = items->list.items;
+	if (i == 0 || all[i - 1].group || all[i].group)
+		return i > 0 && all[i - 1].group == all[i].group;
+	return td_items_same_file(items, i);
+}
+
+bool td_items_grouped(const struct td_items *items)
+{
+	const struct td_listing *l = &items->list;
+	for (size_t i = 0; i < l->n; i++) {
+		if (l->items[i].group || l->items[i].flags & TD_ITEM_PART)
+			return true;
+	}
+	return false;
 }
 
 bool td_items_path(const struct td_items *items, size_t i, struct td_buf *out)
@@ -262,6 +281,16 @@ static int take_pixels(void *ctx, struct td_buf *out, const struct td_pixels *p,
 	return 0;
 }
 
+/* What the item belongs to: empty where that is nothing. */
+static struct td_bytes group_of(const struct td_listing *l, const struct td_item *item)
+{
+	const char *name = item->flags & TD_ITEM_PART ? td_item_name(l, item) : "";
+	if (item->group)
+		return (struct td_bytes){ td_map_key(&l->groups, item->group - 1),
+			l->groups.entries[item->group - 1].key_bytes };
+	return (struct td_bytes){ name, strlen(name) };
+}
+
 /* The features of what was loaded, then those of its class, then all others. */
 static int encode(const struct td_items *items, struct td_items_desk *d, const struct td_item *item,
     struct td_buf *out, struct tundish_error *e)
@@ -274,6 +303,7 @@ static int encode(const struct td_items *items, struct td_items_desk *d, const s
 	const struct td_bytes data = { s->data.data, s->data.len }, file = { name, strlen(name) };
 	const struct td_bytes dtype = { dtype_name, strlen(dtype_name) };
 	const struct td_bytes text = { class ? class->name : NULL, class ? strlen(class->name) : 0 };
+	const struct td_bytes group = group_of(&items->list, item);
 	const int64_t label = class ? class->label : -1;
 	bool numbers = s->array || s->encoded;
 	int64_t sides[TD_AXES];
@@ -289,8 +319,9 @@ static int encode(const struct td_items *items, struct td_items_desk *d, const s
 		{ .key = "label", .kind = TUNDISH_INT64, .n = 1, .ints = &label },
 		one_text("text", &text),
 		one_text("filename", &file),
+		one_text("group", &group),
 	};
-	const bool has[] = { true, numbers, numbers, class, class && !items->list.classes.numbers, true };
+	const bool has[] = { true, numbers, numbers, class, class && !items->list.classes.numbers, true, group.len };
 	int rc = 0;
 	for (size_t i = 0; i < TD_COUNT(own) && rc == 0; i++)
 		rc = has[i] ? add(d, &own[i], e) : 0;
@@ -327,7 +358,7 @@ static void add_text(struct td_sha256 *sha, const char *text)
 void td_items_key(const struct td_items *items, const struct tundish_flow_options *o, struct td_sha256 *name,
     struct td_sha256 *content)
 {
-	const char *const texts[] = { o->labels, o->class_list, o->columns, o->tile, o->edge, o->bands, o->region,
+	const char *const texts[] = { o->labels, o->class_list, o->columns, o->group_by, o->tile, o->edge, o->bands, o->region,
 		o->frames, o->max_nodata, o->label_raster, o->unlabelled, o->interleave };
 	const int64_t numbers[] = { o->label_offset, o->drop_bad_bands, o->apply_scale, o->stack,
 		o->pixel_origin };

@@ -30,6 +30,9 @@ size_t td_items_n(const struct td_items *items);
 uint64_t td_items_bytes(const struct td_items *items, size_t i);
 /* Whether item i was cut out of the same file as the one before it. */
 bool td_items_same_file(const struct td_items *items, size_t i);
+/* Whether it belongs to the same group as the one before it, and whether any does to one. */
+bool td_items_same_group(const struct td_items *items, size_t i);
+bool td_items_grouped(const struct td_items *items);
 /* The file of item i, with a NUL. False without memory. */
 bool td_items_path(const struct td_items *items, size_t i, struct td_buf *out) td_must_check;
 /* False where items have no labels. */

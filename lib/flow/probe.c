@@ -100,7 +100,7 @@ static int note_record(const struct search *search, const struct look *look, str
 		return 0;
 	if (!s.image && find_value(search->asked->image, look, &s.image_feature))
 		s.image = &s.image_feature;
-	if (!s.image && search->clips && find_list(search->asked, look, &s.image_feature))
+	if (!s.image && search->clips && !o->grouped && find_list(search->asked, look, &s.image_feature))
 		s.image = &s.image_feature;
 	int rc = note_image(o, look, s.image, e);
 	if (rc == 0)
@@ -331,8 +331,10 @@ static int find_keys(struct tundish_flow *f, const struct td_keys *asked, struct
 	r->origins = calloc(r->n_origins, sizeof *r->origins);
 	if (!r->origins)
 		return td_err_memory(e);
+	for (unsigned i = 0; i < r->n_origins && f->set.groups; i++)
+		r->origins[i].grouped = f->set.groups[f->set.n_sources ? f->set.sources[i] : 0].first;
 	const struct search search = { asked, r->origins, r->chain.select ? &seen : NULL,
-		r->chain.clip.frames > 0 && !r->grouped };
+		r->chain.clip.frames > 0 };
 	int rc = f->set.stream ? search_stream(f, &search, e) : search_files(f, &search, e);
 	for (unsigned i = 0; i < r->n_origins && rc == 0; i++)
 		rc = take_asked(&r->origins[i].keys, asked, e);
@@ -362,13 +364,13 @@ static int find_channels(struct tundish_flow *f, struct tundish_error *e)
 	return rc < 0 ? rc : td_recipe_set_channels(r, e);
 }
 
-static int check_clips(const struct td_recipe *r, struct tundish_error *e)
+static int check_clips(const struct td_recipe *r, bool grouped, struct tundish_error *e)
 {
 	if (!any_image(r))
 		return td_err(e, TUNDISH_E_USAGE, "clip needs a list of frames that goes out: image, image/encoded "
 		    "or frames, a feature or a list of SequenceExamples; name it");
-	if (r->cache && (r->cache->kind != TD_CACHE_RAW || r->grouped))
-		return td_err(e, TUNDISH_E_USAGE, r->grouped ? "clips of several records are not kept in a cache" :
+	if (r->cache && (r->cache->kind != TD_CACHE_RAW || grouped))
+		return td_err(e, TUNDISH_E_USAGE, grouped ? "clips of several records are not kept in a cache" :
 		    "with clip the cache can be raw only");
 	return 0;
 }
@@ -397,7 +399,7 @@ int td_probe(struct tundish_flow *f, const struct td_keys *asked, struct tundish
 	if (r->chain.n_mixes)
 		rc = check_mixes(r, e);
 	if (rc == 0 && r->chain.clip.frames)
-		rc = check_clips(r, e);
+		rc = check_clips(r, f->set.groups != NULL, e);
 	if (rc < 0 || !f->has_images)
 		return rc;
 	rc = find_channels(f, e);

@@ -72,7 +72,8 @@ static int find_frames(const char *key, const struct td_given *given, struct fou
 static int parse(const struct td_recipe *r, const struct td_given *given, struct found *ret,
     struct tundish_error *e)
 {
-	const struct td_keys *keys = &r->origins[given->origin].keys;
+	const struct td_origin *o = &r->origins[given->origin];
+	const struct td_keys *keys = &o->keys;
 	struct td_sample s;
 	if (td_sample_find(&s, keys, given->record, given->bytes) < 0)
 		return td_err(e, TUNDISH_E_CORRUPT, "not an Example");
@@ -84,7 +85,7 @@ static int parse(const struct td_recipe *r, const struct td_given *given, struct
 		rc = td_err(e, TUNDISH_E_CORRUPT, "not an Example");
 	if (rc < 0 || !keys->image)
 		return rc;
-	if (r->chain.clip.frames && !r->grouped)
+	if (r->chain.clip.frames && !o->grouped)
 		return find_frames(keys->image, given, ret, e);
 	rc = check_feature(s.image, keys->image, TUNDISH_BYTES, e);
 	if (rc == 0 && tundish_feature_bytes(s.image, 0, &ret->file, &ret->file_bytes) != 1)

@@ -14,6 +14,7 @@ struct td_origin {
 	struct td_keys keys;	/* the names that they use; NULL: none of it goes out */
 	struct td_tensor tensor;
 	uint32_t channels;	/* before the operations; 0 until known */
+	bool grouped;		/* a clip is made of several records */
 };
 
 /* What is the same for all records. */
@@ -23,7 +24,6 @@ struct td_recipe {
 	unsigned n_origins;
 	struct td_outs outs;
 	struct td_ledger *ledger;
-	bool grouped;		/* a clip is made of several records */
 	uint64_t seed, max_pixels;
 	struct td_cache *cache;	/* or NULL */
 	unsigned cut;		/* operations before it do not draw, and are done once */

@@ -375,31 +375,35 @@ const struct td_part *td_records_part(const struct td_records *set, size_t file)
 	return NULL;
 }
 
-struct td_spot td_records_spot(const struct td_records *set, uint64_t record)
+size_t td_records_file(const struct td_records *set, const uint64_t *first, uint64_t record)
 {
 	size_t low = 0, high = set->files.n;
-	record += set->skip;
 	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2;
-		if (set->first[middle] <= record)
+		if (first[middle] <= record)
 			low = middle;
 		else
 			high = middle;
 	}
-	struct td_spot spot = { .file = low, .number = record - set->first[low] };
-	while (spot.source + 1 < set->n_sources && set->sources[spot.source + 1] <= low)
+	return low;
+}
+
+struct td_spot td_records_spot(const struct td_records *set, uint64_t record)
+{
+	size_t file = td_records_file(set, set->first, record + set->skip);
+	struct td_spot spot = { .file = file, .number = record + set->skip - set->first[file] };
+	const struct td_group_runs *runs = set->groups && set->groups[file].first ? &set->groups[file] : NULL;
+	const struct td_part *part = td_records_part(set, file);
+	while (spot.source + 1 < set->n_sources && set->sources[spot.source + 1] <= file)
 		spot.source++;
-	const struct td_part *part = td_records_part(set, low);
-	if (part) {
-		spot.entry.bytes = td_items_bytes(part->items, td_records_item(set, part, &spot));
-		return spot;
-	}
-	spot.entry = set->indexes[low].entries[spot.number];
-	if (set->groups) {
-		const struct td_group_runs *runs = &set->groups[low];
+	if (!part)
+		spot.entry = set->indexes[file].entries[spot.number];
+	if (runs) {
 		spot.frames = runs->first[spot.number + 1] - runs->first[spot.number];
 		spot.number = runs->first[spot.number];
 	}
+	if (part)
+		spot.entry.bytes = td_items_bytes(part->items, td_records_item(set, part, &spot));
 	return spot;
 }
 
@@ -473,6 +477,7 @@ void td_records_close(struct td_records *set)
 	for (size_t i = 0; set->groups && i < set->files.n; i++)
 		free_runs(&set->groups[i]);
 	free(set->groups);
+	free(set->items);
 	for (size_t i = 0; set->indexes && i < set->files.n; i++)
 		td_index_free(&set->indexes[i]);
 	free(set->indexes);

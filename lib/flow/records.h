@@ -15,8 +15,9 @@ struct td_mix_source {
 
 /* The records of one file by groups: see groups.h. */
 struct td_group_runs {
-	struct td_index_entry *entries; /* of all records */
-	uint64_t *first;		/* where each group begins, and the end */
+	struct td_index_entry *entries; /* of all records; of raw data NULL */
+	uint64_t *first; /* where each group begins, and the end, which of raw data may be in
+			    a file behind it; NULL: they are not by groups */
 	size_t n;
 };
 
@@ -30,7 +31,8 @@ struct td_records {
 	struct td_paths files;
 	struct td_index *indexes; /* one a file, empty for raw data */
 	uint64_t *first;	  /* number of each file's first record, and of all at the end */
-	struct td_group_runs *groups; /* one a file, where the indexes hold groups; else NULL */
+	struct td_group_runs *groups; /* one a file; NULL: none of them are by groups */
+	uint64_t *items;	  /* then `first` as it was before; else NULL */
 	uint64_t records;	  /* after skip and limit; 0 while not known (stream) */
 	uint64_t skip, limit;
 	uint64_t all, least, most; /* where files are dealt to ranks: of all, and of one */
@@ -67,13 +69,16 @@ const struct td_part *td_records_part(const struct td_records *set, size_t file)
 static inline size_t td_records_item(const struct td_records *set, const struct td_part *part,
     const struct td_spot *spot)
 {
-	return (size_t)(set->first[spot->file] - set->first[part->file] + spot->number);
+	const uint64_t *first = set->items ? set->items : set->first;
+	return (size_t)(first[spot->file] - first[part->file] + spot->number);
 }
 /* Whether it is nothing but raw data. */
 static inline bool td_records_all_raw(const struct td_records *set)
 {
 	return set->n_parts > 0 && (set->n_sources == 0 || set->n_parts == set->n_sources);
 }
+/* The file of a record by such a list of first ones. */
+size_t td_records_file(const struct td_records *set, const uint64_t *first, uint64_t record);
 /* Record 0 .. records - 1, counted behind skip. */
 struct td_spot td_records_spot(const struct td_records *set, uint64_t record);
 /* Settles how many there are behind skip, and up to the limit; EMPTY. */

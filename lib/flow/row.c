@@ -61,10 +61,18 @@ static bool draw_stand_in(struct tundish_flow *f, struct td_hand *hand, const st
 	if (td_sampler_at(&f->sampler, item->epoch, position, &pick) < 0)
 		return false;
 	ret->spot = td_records_spot(&f->set, pick.record);
-	if (f->recipe.grouped)
+	if (f->set.groups)
 		td_groups_start(f, &ret->spot, item->epoch, item->position);
 	return td_record_read(&hand->spare, &f->set, f->files, desk, &ret->spot, &ret->data, &ret->bytes,
 		   NULL) == 0;
+}
+
+static void name_frame(const struct tundish_flow *f, const struct td_spot *frame, struct tundish_error *e)
+{
+	if (td_records_part(&f->set, frame->file))
+		td_err_prefix(e, "%s of its clip", TD_ESC(f->set.files.paths[frame->file]));
+	else
+		td_err_prefix(e, "record %llu of its clip", (unsigned long long)frame->number);
 }
 
 /* A clip of several records, the first of which is read already. */
@@ -90,7 +98,7 @@ static int make_group(struct tundish_flow *f, struct td_hand *hand, const struct
 		if (rc == 0)
 			rc = td_recipe_make_frame(r, &hand->desk, &given, i, &room, ret_differs, e);
 		if (rc < 0 && !*ret_differs)
-			td_err_prefix(e, "record %llu of its clip", (unsigned long long)frame.number);
+			name_frame(f, &frame, e);
 	}
 	return rc;
 }
@@ -102,7 +110,7 @@ static int make_read(struct tundish_flow *f, struct td_hand *hand, const struct 
 {
 	struct td_room room = room_of(f, item);
 	const struct td_given given = { data, bytes, spot->source, number, item->epoch, item->position };
-	return f->recipe.grouped ? make_group(f, hand, item, spot, given, ret_differs, e) :
+	return spot->frames ? make_group(f, hand, item, spot, given, ret_differs, e) :
 				   td_recipe_make(&f->recipe, &hand->desk, &given, &room, ret_differs, e);
 }
 

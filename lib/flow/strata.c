@@ -182,7 +182,9 @@ static int take_labels(struct scan *s, struct tundish_error *e)
 	for (uint64_t i = 0; i < s->set->records; i++) {
 		char text[32];
 		int64_t label = -1;
-		td_items_label(s->set->parts[0].items, s->set->skip + i, &label);
+		const struct td_part *all = &s->set->parts[0];
+		const struct td_spot spot = td_records_spot(s->set, i);
+		td_items_label(all->items, td_records_item(s->set, all, &spot), &label);
 		int n = snprintf(text, sizeof text, "%" PRId64, label);
 		size_t known = s->values.n;
 		uint32_t *value = td_map_at(&s->values, text, (size_t)n);

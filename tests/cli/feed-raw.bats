@@ -117,6 +117,62 @@ PY
 	run_split 0 feed --mix "a=$DATA/photos:1" --mix b=rgb.hdr:1 --ops "resize:8" --batch 6 --last drop --to null
 }
 
+@test "clips: frames of one file, frames by their names, rows of a table" {
+	both "clip:2,stride=2 resize:8 select:image,label,group" "$DATA/arrays/lamp.spe" -- --labels none
+	run_split 1 feed "$DATA/arrays/lamp.spe" --ops "clip:9" --to null
+	holds "$stderr" "lamp.spe: its group has 4 frames, too few for a clip of 9"
+	make_cubes
+	both "clip:2 hflip" cubes -- --tile 4x4
+	# two videos of 5 and 3 frames, in files of their own, and a bad frame
+	mkdir -p in/x in/y
+	photos=("$DATA"/photos/*/*.jpg)
+	for i in 0 1 2 3 4; do
+		cp "${photos[i]}" in/x/v.mp4.00000$i.t0.${i}00000000.jpg
+	done
+	for i in 0 1 2; do
+		cp "${photos[i + 9]}" in/y/w.mp4.00000$i.t0.${i}00000000.jpg
+	done
+	both "clip:2 resize:16 hflip" in
+	both "clip:3,start=0 random_resized_crop:16 normalize layout:nchw" in
+	tundish feed in --ops "clip:3,stride=2,start=0 resize:8" --to npy -q >out.npy 2>err || true
+	head -c 128 out.npy | grep -aq "(1, 3, 8, 8, 3)"
+	holds "$(cat err)" "in/y/w.mp4.000000.t0.000000000.jpg: its group has 3 frames, too few for a clip of 5"
+	head -c 300 in/x/v.mp4.000001.t0.100000000.jpg >cut
+	cp cut in/x/v.mp4.000001.t0.100000000.jpg
+	run_split 1 feed in --ops "clip:2,start=0 resize:8" --to null
+	holds "$stderr" "in/x/v.mp4.000000.t0.000000000.jpg: in/x/v.mp4.000001.t0.100000000.jpg of its clip: "
+	run_split 2 feed "$DATA/photos" --ops "clip:2 resize:8" --to null
+	holds "$stderr" "clips need frames that belong together"
+	# a table says what belongs together; samplers go by clips
+	cp -r "$DATA/photos" p
+	(cd p && echo file,kind,who && ls -d */* | awk -F/ '{ print $0 "," $1 "," "p" $1 }') >rows.csv
+	for more in "" "--sampler stratified:label" "--shuffle full --skip 1 --limit 3"; do
+		same "$(tundish feed p --labels csv:rows.csv,path=file,label=kind --group-by who --ops "clip:3 resize:8" \
+			--batch 2 --to hash -q $more)" "$(
+			[ -e c ] || tundish convert -q p -o c/s --shards 1 --order keep --labels csv:rows.csv,path=file,label=kind \
+				--group-by who 2>/dev/null
+			tundish feed c --ops "clip:3 resize:8" --batch 2 --to hash -q $more)"
+	done
+	same "$(tundish feed p --labels csv:rows.csv,path=file,label=kind --group-by who --ops "clip:3 resize:8" --batch 9 \
+		--to null 2>&1 | cut -d' ' -f1)" "$(ls p | wc -l)"
+	# with records in one mix
+	for b in c p; do
+		tundish feed --mix a=p:1 --mix b=$b:2 --labels csv:rows.csv,path=file,label=kind --group-by who \
+			--ops "clip:2 resize:8 hflip" --batch 3 --shuffle full --to hash -q
+	done | sort -u >sums
+	same "$(wc -l <sums)" 1
+}
+
+@test "clips of videos, by their module" {
+	run tundish inspect "$DATA/video/clip.mp4"
+	[[ $output != *tundish-video* ]] || skip "no module for videos"
+	tundish convert -q "$DATA/video/clip.mp4" -o frames/f --frames every:5 --reencode png --order keep --shards 1 2>/dev/null
+	for more in "--ops clip:2,stride=2 -j 1" "--ops clip:2 -j 5 --epochs 3" "--ops clip:5,start=0"; do
+		same "$(tundish feed "$DATA/video/clip.mp4" --frames every:5 --batch 3 --to hash -q $more)" \
+			"$(tundish feed frames --batch 3 --to hash -q $more)"
+	done
+}
+
 @test "samplers on what raw data hold beside their class" {
 	both "resize:16" "$DATA/photos"
 	for more in "stratified:label,equal" "stratified:filename" "weighted:filename"; do
