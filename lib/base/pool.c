@@ -131,7 +131,13 @@ void td_pool_unlock(struct td_pool *pool)
 
 void td_pool_wake(struct td_pool *pool, unsigned n)
 {
-	for (unsigned i = 0; n > 0 && pool->sleeping > 0 && i < pool->threads; i++) {
+	td_pool_wake_among(pool, n, 0, pool->threads);
+}
+
+void td_pool_wake_among(struct td_pool *pool, unsigned n, unsigned from, unsigned end)
+{
+	end = TD_MIN(end, pool->threads);
+	for (unsigned i = from; n > 0 && pool->sleeping > 0 && i < end; i++) {
 		struct worker *w = &pool->workers[i];
 		if (!w->asleep)
 			continue;

@@ -32,6 +32,8 @@ void td_pool_lock(struct td_pool *pool);
 void td_pool_unlock(struct td_pool *pool);
 /* Wakes up to n sleeping workers. Lock held. */
 void td_pool_wake(struct td_pool *pool, unsigned n);
+/* The same among workers `from` to `end` - 1: where not each can do what there is to do. */
+void td_pool_wake_among(struct td_pool *pool, unsigned n, unsigned from, unsigned end);
 /* Waits on a condition of the caller's under the pool's lock; for consumers. */
 void td_pool_wait(struct td_pool *pool, pthread_cond_t *cond, struct td_wait_stats *stats);
 /* What the idling of the first n workers cost so far; and how often the pool's lock was

@@ -39,6 +39,23 @@ void td_engine_fail(struct tundish_flow *f, int rc, const struct tundish_error *
 	pthread_cond_signal(&f->ready);
 }
 
+/* ---- wake-ups ---- */
+
+static bool can_fetch(const struct tundish_flow *f);
+
+static void wake_workers(struct tundish_flow *f, unsigned n)
+{
+	td_pool_wake_among(f->pool, n, 0, f->threads);
+}
+
+/* Someone who fetches, once half of what may be read ahead is worked on: so one wake-up is
+ * for several chunks. Workers that find nothing read fetch by themselves. */
+static void wake_fetcher(struct tundish_flow *f)
+{
+	if (f->queued < (f->n_chunks - f->threads + 1) / 2 && can_fetch(f))
+		td_pool_wake(f->pool, 1);
+}
+
 /* ---- slots ---- */
 
 static void *slot_memory(size_t bytes)
@@ -167,7 +184,7 @@ static void check_rows(struct tundish_flow *f, struct td_slot *s)
 		else
 			f->mix_head = s;
 		f->mix_tail = s;
-		td_pool_wake(f->pool, 1);
+		wake_workers(f, 1);
 	} else if (rows_done(s)) {
 		s->count = 0;
 		s->mixed = true;
@@ -304,7 +321,8 @@ void td_engine_put_chunk(struct tundish_flow *f, struct td_chunk *c)
 	else
 		f->head = c;
 	f->tail = c;
-	td_pool_wake(f->pool, TD_MIN((c->n + f->grain - 1) / f->grain, f->threads));
+	f->queued++;
+	wake_workers(f, (c->n + f->grain - 1) / f->grain);
 }
 
 void td_engine_count_fetch(struct tundish_flow *f, const struct td_chunk *c, uint64_t wall_ns,
@@ -335,7 +353,8 @@ static void fetch(struct tundish_flow *f, unsigned worker)
 		return;
 	}
 	f->busy_chunks++;
-	if (can_fetch(f))
+	/* where reading is slower than the work, by as many as there are */
+	if (!f->head && can_fetch(f))
 		td_pool_wake(f->pool, 1);
 	td_pool_unlock(f->pool);
 	td_stall();
@@ -420,8 +439,7 @@ static void recycle(struct tundish_flow *f, struct td_chunk *c)
 		c->held = 0;
 	}
 	free_chunk(f, c);
-	if (can_fetch(f))
-		td_pool_wake(f->pool, 1);
+	wake_fetcher(f);
 }
 
 static void poll_stop(struct tundish_flow *f)
@@ -454,6 +472,7 @@ static void work(struct tundish_flow *f, unsigned worker)
 	uint64_t stop_at = f->stop_at;
 	c->claimed += n;
 	if (c->claimed == c->n) {
+		f->queued--;
 		f->head = c->next;
 		if (!f->head)
 			f->tail = NULL;
@@ -518,7 +537,7 @@ static void prepare_mix(struct tundish_flow *f, struct td_slot *s, unsigned work
 	s->next = f->mix_head;
 	f->mix_head = s;
 	f->mix_tail = f->mix_tail ? f->mix_tail : s;
-	td_pool_wake(f->pool, TD_MIN(s->tasks - 1, f->threads));
+	wake_workers(f, s->tasks - 1);
 }
 
 static void mix(struct tundish_flow *f, unsigned worker)
@@ -560,7 +579,7 @@ static enum td_step step(void *ctx, struct td_pool *pool, unsigned worker)
 		return TD_STEP_DONE;
 	}
 	if (!can_fetch(f)) {
-		f->was_full |= !f->open && !f->free_slots && more_batches(f);
+		f->was_full |= worker < f->threads && !f->open && !f->free_slots && more_batches(f);
 		return TD_STEP_IDLE;
 	}
 	if (f->set.stream)
@@ -669,7 +688,6 @@ void td_engine_release(struct tundish_flow *f, struct td_slot *s)
 	f->lent--;
 	s->next = f->free_slots;
 	f->free_slots = s;
-	if (can_fetch(f))
-		td_pool_wake(f->pool, 1);
+	wake_fetcher(f);
 	td_pool_unlock(f->pool);
 }

@@ -146,6 +146,7 @@ struct tundish_flow {
 	struct td_items_desk **item_desks; /* one a thread, fetchers too; NULL: no raw data */
 	struct td_chunk *chunks, *free_chunks, *head, *tail;
 	unsigned n_chunks, busy_chunks;
+	unsigned queued;	     /* chunks from head to tail */
 	bool choked;		     /* the ledger refused the next record */
 	struct td_slot *slots, *free_slots;
 	struct td_slot *mix_head, *mix_tail; /* whose rows are all there and to be mixed */
