@@ -707,8 +707,9 @@ struct tundish_flow_stats {
 	uint64_t consumer_wait_ns; /* the caller blocked in tundish_flow_next() */
 	uint64_t workers_wait_ns;  /* workers without anything to do */
 	uint64_t wall_ns;	/* since the first call of tundish_flow_next() */
-	uint64_t waits, wakeups;   /* how often a thread went to sleep, and was woken up */
+	uint64_t waits, wakeups;   /* how often a thread went to sleep, and was woken up; the caller's too */
 	uint64_t locks;		   /* how often the lock that all threads share was taken */
+	uint64_t reads, uring_reads; /* of files with records at known places, and of these through io_uring */
 	uint64_t memory, memory_peak; /* the budget, and bytes in the ledger */
 	uint64_t decoded_bytes;	/* of all pictures of an epoch, about; 0: not known, or a cache holds them */
 	uint64_t index_refused; /* JPEG indexes that did not fit their picture and were ignored */

@@ -99,6 +99,12 @@ static void print_stages(const struct pass *sum)
 	out_table(&t, stdout);
 }
 
+/* A single read is waited for anyway, so that threads make it even where io_uring serves. */
+static const char *fetcher(const struct tundish_flow_stats *s)
+{
+	return s->uring_reads ? "io_uring" : "threads";
+}
+
 static void print_one(const struct benchout *out)
 {
 	const struct benchout_point *point = out->points;
@@ -112,11 +118,15 @@ static void print_one(const struct benchout *out)
 	print_stages(&sum);
 	printf("\nconsumer waited %.0f %% of the time, workers were idle %.0f %%\n",
 	    100 * pass_consumer_wait(&sum), 100 * pass_workers_idle(&sum));
-	if (out->explain && sum.stats.batches)
+	if (sum.stats.batches)
 		printf("per batch: lock taken %.1f times, %.1f waits, %.1f wake-ups (%.2f, %.2f, %.2f per image)\n",
 		    per(sum.stats.locks, sum.stats.batches), per(sum.stats.waits, sum.stats.batches),
 		    per(sum.stats.wakeups, sum.stats.batches), per(sum.stats.locks, sum.images),
 		    per(sum.stats.waits, sum.images), per(sum.stats.wakeups, sum.images));
+	printf("fetched by %s", fetcher(&sum.stats));
+	if (sum.stats.uring_reads)
+		printf(", %" PRIu64 " of %" PRIu64 " reads", sum.stats.uring_reads, sum.stats.reads);
+	putchar('\n');
 }
 
 /* Of a chain of operations the last one; the ones before it stand in the rows above. */
@@ -310,6 +320,9 @@ static json_t *point_json(const struct benchout *out, unsigned i)
 	out_set_count(o, "memory_peak_bytes", sum.stats.memory_peak);
 	out_set_count(o, "jpeg_index_refused", sum.stats.index_refused);
 	out_set_count(o, "batches", sum.stats.batches);
+	out_set_text(o, "fetcher", fetcher(&sum.stats));
+	out_set_count(o, "reads", sum.stats.reads);
+	out_set_count(o, "uring_reads", sum.stats.uring_reads);
 	out_set(o, "locks_per_batch", json_real(per(sum.stats.locks, sum.stats.batches)));
 	out_set(o, "waits_per_batch", json_real(per(sum.stats.waits, sum.stats.batches)));
 	out_set(o, "wakeups_per_batch", json_real(per(sum.stats.wakeups, sum.stats.batches)));

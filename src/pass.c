@@ -102,6 +102,8 @@ struct pass pass_sum(const struct pass *passes, unsigned n)
 		sum.stats.waits += old.waits;
 		sum.stats.wakeups += old.wakeups;
 		sum.stats.locks += old.locks;
+		sum.stats.reads += old.reads;
+		sum.stats.uring_reads += old.uring_reads;
 		sum.stats.batches += old.batches;
 		sum.stats.memory_peak = TD_MAX(sum.stats.memory_peak, old.memory_peak);
 		for (unsigned k = 0; k < old.n_stages; k++) {

@@ -31,6 +31,7 @@ struct td_files {
 	pthread_mutex_t lock;
 	pthread_cond_t freed;
 	struct td_wait_stats waits;
+	_Atomic uint64_t reads, uring_reads;
 };
 
 /* A quarter of what the process may open, so that others find room. */
@@ -184,8 +185,18 @@ void td_files_read(struct td_files *f, struct td_read *reads, unsigned n)
 	td_ring_submit(ring);
 	for (unsigned i = 0; i < n; i++)
 		td_ring_finish(ring, &reads[i]);
-	if (ring)
-		give_ring(f, ring);
+	atomic_fetch_add_explicit(&f->reads, n, memory_order_relaxed);
+	if (!ring)
+		return;
+	atomic_fetch_add_explicit(&f->uring_reads, n, memory_order_relaxed);
+	give_ring(f, ring);
+}
+
+struct td_files_reads td_files_reads(const struct td_files *f)
+{
+	if (!f)
+		return (struct td_files_reads){ 0 };
+	return (struct td_files_reads){ f->reads, f->uring_reads };
 }
 
 void td_files_free(struct td_files *f)

@@ -23,4 +23,9 @@ void td_files_put(struct td_files *f, size_t file);
 int td_files_try(struct td_files *f, size_t file, int *ret_fd, struct tundish_error *e);
 /* Makes these reads, all of them under way at a time where that can be had. */
 void td_files_read(struct td_files *f, struct td_read *reads, unsigned n);
+/* How many it made, and of these through io_uring. NULL has made none. */
+struct td_files_reads {
+	uint64_t all, uring;
+};
+struct td_files_reads td_files_reads(const struct td_files *f);
 void td_files_free(struct td_files *f);

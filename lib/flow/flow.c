@@ -423,7 +423,7 @@ TUNDISH_API void tundish_flow_stats(struct tundish_flow *f, struct tundish_flow_
 	static const char *const names[TD_STAGES] = { "fetch", "parse", "decode", "pixels" };
 	struct tundish_flow_stats s = { 0 };
 	if (f->pool) {
-		struct td_wait_sum idle = { 0 };
+		struct td_wait_sum idle, all;
 		td_pool_lock(f->pool);
 		s = f->stats;
 		if (f->cache.kind == TD_CACHE_NONE && f->pictures)
@@ -431,13 +431,17 @@ TUNDISH_API void tundish_flow_stats(struct tundish_flow *f, struct tundish_flow_
 			    (double)f->share.records);
 		s.wall_ns = td_now_ns() - f->started_ns;
 		td_pool_idle(f->pool, f->threads, &idle);
+		td_pool_idle(f->pool, f->threads + f->fetchers, &all);
 		td_pool_unlock(f->pool);
 		s.workers_wait_ns = idle.wait_ns;
-		s.waits = idle.waits + f->consumer.waits + f->gate.waits.waits;
-		s.wakeups = idle.wakeups;
-		s.locks = idle.locks;
+		s.waits = all.waits + f->consumer.waits + f->gate.waits.waits;
+		s.wakeups = all.wakeups + f->consumer.waits;
+		s.locks = all.locks;
 		s.consumer_wait_ns = f->consumer.wait_ns;
 	}
+	const struct td_files_reads reads = td_files_reads(f->files);
+	s.reads = reads.all;
+	s.uring_reads = reads.uring;
 	s.records = f->records;
 	s.batches = f->batches;
 	s.topped_up = f->topped_up;
