@@ -129,6 +129,12 @@ int td_decode(struct td_decoder *d, struct td_pixels *ret, const struct td_image
  * colours stand as they are, which is how a new decoder does it. */
 void td_decoder_background(struct td_decoder *d, int level);
 
+/* A sample laid over the background, rounded to nearest, as Pillow does. */
+static inline uint8_t td_over(unsigned value, unsigned alpha, int background)
+{
+	return (uint8_t)((value * alpha + (unsigned)background * (255 - alpha) + 127) / 255);
+}
+
 /* Lets the next td_decode(), of a whole picture, give a PNG of 16 bits as floats from 0 to
  * 65535; other pictures come as always. */
 void td_decoder_sixteen(struct td_decoder *d);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The module "pictures": BMP, GIF, TIFF and WebP through libav. */
+ * The module "pictures": BMP, GIF and TIFF through libav, WebP through libwebp. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "base/module.h"
-#include "other.h"
+#include "webp.h"
 #include "words.h"
 
 static int failed(int code, const struct td_image_info *info, struct tundish_error *e)
@@ -68,7 +68,7 @@ static int take_exact(uint8_t *out, const AVFrame *f, const AVPixFmtDescriptor *
 		else
 			take_line(alpha, 1, line, f, d, y, grey ? 1 : 3);
 		for (size_t i = 0; i < width * 3; i++)
-			out[i] = (uint8_t)((out[i] * alpha[i / 3] + background * (255 - alpha[i / 3]) + 127) / 255);
+			out[i] = td_over(out[i], alpha[i / 3], background);
 	}
 	free(line);
 	free(alpha);
@@ -100,6 +100,9 @@ static int take_pixels(struct td_buf *out, const AVFrame *f, const struct td_ima
 		return td_err_memory(e);
 	out->len = bytes;
 	bool exact = d->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL) || d->nb_components < 3;
+	/* no decoder here makes these; none will be read wrongly */
+	if (d->flags & AV_PIX_FMT_FLAG_FLOAT || d->comp[0].depth > 16 || (!exact && d->flags & AV_PIX_FMT_FLAG_ALPHA))
+		return td_err(e, TUNDISH_E_UNSUPPORTED, "pixels of the kind %s cannot be turned to RGB", d->name);
 	return exact ? take_exact(out->data, f, d, background, e) : take_scaled(out->data, f, e);
 }
 
@@ -119,13 +122,12 @@ static int decode_packet(AVFrame *frame, AVCodecContext *c, const AVCodec *codec
 	return rc >= 0 ? avcodec_receive_frame(c, frame) : rc;
 }
 
-static int decode(struct td_buf *out, const struct td_image_info *info, const void *data, size_t len, int background,
+static int decode_by_libav(struct td_buf *out, const struct td_image_info *info, const void *data, size_t len, int background,
     struct tundish_error *e)
 {
 	static const enum AVCodecID ids[] = {
 		[TD_IMAGE_BMP] = AV_CODEC_ID_BMP,
 		[TD_IMAGE_GIF] = AV_CODEC_ID_GIF,
-		[TD_IMAGE_WEBP] = AV_CODEC_ID_WEBP,
 		[TD_IMAGE_TIFF] = AV_CODEC_ID_TIFF,
 	};
 	td_words_keep();
@@ -155,6 +157,13 @@ static int decode(struct td_buf *out, const struct td_image_info *info, const vo
 	av_packet_free(&packet);
 	avcodec_free_context(&c);
 	return rc;
+}
+
+static int decode(struct td_buf *out, const struct td_image_info *info, const void *data, size_t len, int background,
+    struct tundish_error *e)
+{
+	return info->kind == TD_IMAGE_WEBP ? td_webp_decode(out, info, data, len, background, e) :
+					     decode_by_libav(out, info, data, len, background, e);
 }
 
 static const struct td_picture_codec vtable = { decode };

@@ -46,8 +46,6 @@ static int webp_header(struct td_image_info *i, const uint8_t *p, size_t len, st
 	if (len < 30)
 		return cut(e, "WebP");
 	if (memcmp(p + 12, "VP8X", 4) == 0) {
-		if (p[20] & 2)
-			return td_err(e, TUNDISH_E_UNSUPPORTED, "animated WebP is not supported");
 		i->width = le24(p + 24) + 1;
 		i->height = le24(p + 27) + 1;
 		i->alpha = p[20] & 16;

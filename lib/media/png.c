@@ -223,12 +223,11 @@ static uint8_t *fit(struct reader *r, struct td_buf *b, size_t stride, size_t ro
 	return b->data;
 }
 
-/* Rounded to nearest, as Pillow does. */
-static void lay_over(uint8_t *p, size_t pixels, unsigned level)
+static void lay_over(uint8_t *p, size_t pixels, int level)
 {
 	for (; pixels > 0; pixels--, p += 4)
 		for (int c = 0; c < 3; c++)
-			p[c] = (uint8_t)((p[c] * p[3] + level * (255u - p[3]) + 127) / 255);
+			p[c] = td_over(p[c], p[3], level);
 }
 
 static void run(struct reader *r)
@@ -259,7 +258,7 @@ static void run(struct reader *r)
 		}
 	}
 	if (to && r->background >= 0)
-		lay_over(to, stride * w->height / 4, (unsigned)r->background);
+		lay_over(to, stride * w->height / 4, r->background);
 	r->out = (struct td_pixels){ .data = whole && to ? to + (size_t)w->x * r->step : to,
 		.width = w->width,
 		.height = w->height,

@@ -2,7 +2,9 @@
 """BMP, GIF, TIFF and WebP: kept, decoded, encoded anew, refused without the module."""
 import hashlib
 import os
+import pathlib
 import shutil
+import struct
 import subprocess
 import unittest
 
@@ -12,7 +14,8 @@ from common import PROGRAM, SHARED, convert, digest, ffmpeg, needs_ffmpeg, needs
 
 CASE = SHARED / "cases/33-disguised-formats"
 LOSSLESS = "95108cafe6ff2e2d308c693a65596c329673b19ead0ee41800e94291d81fcc26"
-SUFFIXES = ("bmp", "gif", "tif", "webp")
+SUFFIXES = ("bmp", "gif", "tif")
+WEBP = pathlib.Path(__file__).resolve().parents[1] / "golden/webp"
 
 
 def raw(path, *arguments):
@@ -57,6 +60,55 @@ class Case33(unittest.TestCase):
         self.assertEqual(len(records(folder)), 3)
 
 
+class WebP(unittest.TestCase):
+    """Against Pillow."""
+    names = ("lossy", "lossy-alpha", "lossless-alpha", "animated", "offset")
+
+    @classmethod
+    def setUpClass(cls):
+        if "needs libwebp" in run("convert", WEBP / "lossy.webp", "-o", new_folder() / "x", code=None):
+            raise unittest.SkipTest("built without libwebp")
+
+    def test_pixels(self):
+        for name in self.names:
+            rgba = np.load(WEBP / f"{name}.npy").astype(int)
+            alpha = rgba[..., 3:]
+            for wish, level in (("drop", None), ("black", 0), ("white", 255)):
+                with self.subTest((name, wish)):
+                    want = rgba[..., :3] if level is None else (rgba[..., :3] * alpha + level * (255 - alpha) + 127) // 255
+                    self.assertTrue(np.array_equal(raw(WEBP / f"{name}.webp", "--alpha", wish), want))
+
+    def test_kept(self):
+        """The canvas is the size, and the bytes stay."""
+        record = records(convert(WEBP / "offset.webp", "--labels", "none", "--keys", "slim"))[0]
+        self.assertEqual(record["image/encoded"][0], (WEBP / "offset.webp").read_bytes())
+        self.assertEqual((record["image/height"], record["image/width"]), ([40], [50]))
+
+    def test_damaged(self):
+        """Cut at each byte, or with one turned: bad, or as large as its header says."""
+        for name in ("animated", "lossless-alpha"):
+            data = (WEBP / f"{name}.webp").read_bytes()
+            cut, turned = new_folder(), new_folder()
+            for n in range(16, len(data), 7):
+                (cut / f"{n:04}.webp").write_bytes(data[:n])
+                (turned / f"{n:04}.webp").write_bytes(data[:n] + bytes([data[n] ^ 0x55]) + data[n + 1:])
+            run("convert", cut, "--labels", "none", "-o", new_folder() / "x", code=3)
+            done = subprocess.run([PROGRAM, "convert", turned, "--labels", "none", "--reencode", "raw", "--max-pixels",
+                                   "100000", "-o", new_folder() / "x"], capture_output=True, check=False, timeout=60)
+            self.assertIn(done.returncode, (0, 1), done.stderr)
+
+
+class Deep(unittest.TestCase):
+    def test_floats(self):
+        """A TIFF of floats has no 8 bits to give: refused, not guessed."""
+        tags = [(256, 4), (257, 2), (258, 32), (259, 1), (262, 1), (273, 8), (277, 1), (278, 2), (279, 32), (339, 3)]
+        data = b"II*\0" + (40).to_bytes(4, "little") + bytes(32) + len(tags).to_bytes(2, "little")
+        data += b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in tags) + bytes(4)
+        path = new_folder() / "a.tif"
+        path.write_bytes(data)
+        self.assertIn("TIFF does not decode", run("convert", path, "-o", new_folder() / "x", code=3))
+
+
 @needs_ffmpeg
 class Made(unittest.TestCase):
     """Pictures that ffmpeg writes."""
@@ -81,19 +133,17 @@ class Made(unittest.TestCase):
         self.assertTrue(np.array_equal(raw(path), want.reshape(22, 36, 3)))
 
     def test_changed(self):
-        for suffix, form in zip(SUFFIXES, (b"png", b"png", b"png", b"jpeg")):
-            if suffix == "webp":
-                continue
+        for suffix in SUFFIXES:
             path = self.make(suffix, size="64x48")
             made = records(convert(path, "--labels", "none", "--shorter-side", 24, "--keys", "slim"))[0]
             self.assertEqual((made["image/height"], made["image/width"]), ([24], [32]))
-            self.assertEqual(made["image/format"][0], form)
+            self.assertEqual(made["image/format"][0], b"png")
             made = records(convert(path, "--labels", "none", "--reencode", "jpeg:90", "--keys", "slim"))[0]
             self.assertEqual(made["image/format"][0], b"jpeg")
 
     def test_damaged(self):
         """Cut at each place: bad, or the whole picture; never more than is there."""
-        for suffix in ("bmp", "gif", "tif"):
+        for suffix in SUFFIXES:
             path = self.make(suffix)
             data = path.read_bytes()
             source = new_folder()
@@ -113,7 +163,7 @@ class Made(unittest.TestCase):
 
     def test_threads(self):
         source = new_folder()
-        for i, suffix in enumerate(("bmp", "gif", "tif") * 5):
+        for i, suffix in enumerate(SUFFIXES * 5):
             shutil.copy(self.make(suffix), source / f"{i}.{suffix}")
         sums = {digest(convert(source, "--labels", "none", "--reencode", "png", "-j", j)) for j in (1, 2, 3, 8, 99)}
         self.assertEqual(len(sums), 1)
