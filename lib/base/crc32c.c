@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * CRC-32C (Castagnoli) through ISA-L, and TFRecord's masked form. */
+ * CRC-32C (Castagnoli) by the CPU's instructions or ISA-L, and TFRecord's masked form. */
 #include "crc32c.h"
 
 #include <isa-l/crc.h>
 #include <string.h>
+
+#include "crc32c-fold.h"
 
 #ifdef __x86_64__
 /* A frame's length is 8 bytes: there ISA-L's set-up costs more than its speed saves. */
@@ -20,6 +22,11 @@ __attribute__((target("sse4.2"))) static uint32_t few_bytes(uint32_t crc, const 
 	return (uint32_t)c;
 }
 
+TD_FOLDS static uint32_t fold(uint32_t crc, const void *data, size_t bytes)
+{
+	return ~td_crc32c_fold(~crc, data, bytes);
+}
+
 /* ISA-L 2.30 leaves the upper halves of the vector registers in use, which slows down
  * whatever SSE code runs next: 80 ns a record. */
 __attribute__((target("avx"))) static void clear_upper(void)
@@ -28,14 +35,10 @@ __attribute__((target("avx"))) static void clear_upper(void)
 }
 #endif
 
-uint32_t td_crc32c(uint32_t crc, const void *data, size_t bytes)
+uint32_t td_crc32c_isal(uint32_t crc, const void *data, size_t bytes)
 {
 	const unsigned char *p = data;
 	crc = ~crc;
-#ifdef __x86_64__
-	if (bytes <= 128 && __builtin_cpu_supports("sse4.2"))
-		return ~few_bytes(crc, p, bytes);
-#endif
 	while (bytes > 0) {
 		/* ISA-L takes an int */
 		int n = (int)TD_MIN(bytes, (size_t)1 << 30);
@@ -48,4 +51,15 @@ uint32_t td_crc32c(uint32_t crc, const void *data, size_t bytes)
 		clear_upper();
 #endif
 	return ~crc;
+}
+
+uint32_t td_crc32c(uint32_t crc, const void *data, size_t bytes)
+{
+#ifdef __x86_64__
+	if (bytes < TD_FOLD_LEAST && __builtin_cpu_supports("sse4.2"))
+		return ~few_bytes(~crc, data, bytes);
+	if (bytes >= TD_FOLD_LEAST && td_crc32c_folds())
+		return fold(crc, data, bytes);
+#endif
+	return td_crc32c_isal(crc, data, bytes);
 }

@@ -18,6 +18,7 @@
 #include "pack.h"
 #include "prepare.h"
 #include "record/frame.h"
+#include "record/frames.h"
 #include "record/reader.h"
 #include "scan.h"
 #include "tar.h"

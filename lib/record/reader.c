@@ -12,6 +12,7 @@
 #include "damage.h"
 #include "foreign.h"
 #include "frame.h"
+#include "frames.h"
 #include "input.h"
 #include "members.h"
 #include "metadata.h"
@@ -519,6 +520,26 @@ int tundish_reader_next(struct tundish_reader *r, struct tundish_record *ret_rec
 	return 1;
 }
 
+int64_t td_reader_pass(struct tundish_reader *r, uint64_t to, uint64_t *ret_bytes,
+    struct tundish_error *e)
+{
+	struct tundish_record first;
+	if (offset(r) >= to)
+		return 0;
+	int rc = tundish_reader_next(r, &first, e);
+	if (rc <= 0)
+		return rc;
+	uint64_t more = 0;
+	size_t bytes = 0;
+	if (r->o.crc == TUNDISH_CRC_FULL && !r->marking && offset(r) < to)
+		bytes = td_frames_good(here(r), (size_t)TD_MIN(have(r), to - offset(r)),
+		    r->o.max_record_bytes, &more);
+	r->w.at += bytes;
+	r->number += more;
+	*ret_bytes = first.bytes + TD_FRAME_EXTRA + bytes;
+	return (int64_t)(1 + more);
+}
+
 int tundish_reader_seek(struct tundish_reader *reader, uint64_t number,
     struct tundish_error *ret_error)
 {
@@ -581,26 +602,6 @@ int td_reader_part(struct tundish_reader *r, uint64_t from, uint64_t number, uin
 	if (w->base + w->buf.len > w->size)
 		w->buf.len = (size_t)(w->size - w->base);
 	return 0;
-}
-
-int td_frame_verify(const uint8_t *frame, uint64_t bytes, int crc, const char **ret_reason)
-{
-	const char *reason = NULL;
-	uint64_t length = bytes >= TD_FRAME_EXTRA ? bytes - TD_FRAME_EXTRA : 0;
-	const uint8_t *data = frame + TD_FRAME_HEADER, *footer = data + length;
-	if (bytes < TD_FRAME_EXTRA)
-		reason = "truncated";
-	else if (crc != TUNDISH_CRC_OFF && !td_frame_length_ok(frame))
-		reason = td_crc_reason(true, frame, 8, td_le32(frame + 8));
-	else if (td_le64(frame) != length)
-		reason = "length differs from the index";
-	else if (crc == TUNDISH_CRC_FULL &&
-		 td_le32(footer) != td_crc_mask(td_crc32c(0, data, (size_t)length)))
-		reason = td_crc_reason(false, data, (size_t)length, td_le32(footer));
-	if (!reason)
-		return 0;
-	*ret_reason = reason;
-	return TUNDISH_E_CORRUPT;
 }
 
 /* ---- opening ---- */

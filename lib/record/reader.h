@@ -15,6 +15,12 @@ int td_reader_walk(struct tundish_reader *r, struct td_index_entry *ret, uint64_
 struct td_metadata;
 void td_reader_metadata(struct tundish_reader *r, struct td_metadata *m);
 
+/* Like tundish_reader_next() for as many good records as lie in memory by now, but only says
+ * how many they are: 1 or more; 0 at the end. With their frames' bytes. Those that start at
+ * or behind `to` are left. */
+int64_t td_reader_pass(struct tundish_reader *r, uint64_t to, uint64_t *ret_bytes,
+    struct tundish_error *e);
+
 /* Faults met so far, reported or (with TUNDISH_FAIL) returned. */
 uint64_t td_reader_faults(const struct tundish_reader *r);
 
@@ -42,7 +48,3 @@ int td_reader_part(struct tundish_reader *r, uint64_t from, uint64_t number, uin
 /* Reads from memory: as a file of that size, or as a stream. The bytes stay the caller's. */
 int td_reader_open_memory(struct tundish_reader **ret, const void *data, size_t bytes, int stream,
     const struct tundish_reader_options *options, struct tundish_error *e);
-
-/* Checks a whole frame that lies in memory, as fetched by an index. 0, or CORRUPT
- * and what is wrong in `ret_reason` ("data checksum mismatch"). */
-int td_frame_verify(const uint8_t *frame, uint64_t bytes, int crc, const char **ret_reason);

@@ -194,6 +194,22 @@ static int walk_records(struct slot *s, struct tundish_reader *reader, struct tu
 	return rc < 0 ? rc : poll_listener(s, items, job_bytes(&s->job), e);
 }
 
+/* Counting with whatever is to be checked. */
+static int pass_records(struct slot *s, struct tundish_reader *reader, struct tundish_error *e)
+{
+	uint64_t items = 0, bytes;
+	int64_t n;
+	while ((n = td_reader_pass(reader, UINT64_MAX, &bytes, e)) > 0) {
+		s->job.file.records += (uint64_t)n;
+		s->job.unpolled += bytes;
+		items += (uint64_t)n - 1;
+		int rc = poll_now_and_then(s, &items, e);
+		if (rc < 0)
+			return rc;
+	}
+	return n < 0 ? (int)n : poll_listener(s, items, job_bytes(&s->job), e);
+}
+
 static int read_records(struct slot *s, struct tundish_reader *reader, struct tundish_error *e)
 {
 	uint64_t items = 0;
@@ -203,7 +219,7 @@ static int read_records(struct slot *s, struct tundish_reader *reader, struct tu
 		const struct td_scan *scan = s->run->scan;
 		s->job.file.records++;
 		s->job.unpolled += r.bytes + TD_FRAME_EXTRA;
-		rc = scan->record ? scan->record(scan->ctx, &s->job, &r, e) : 0;
+		rc = scan->record(scan->ctx, &s->job, &r, e);
 		if (rc == 0)
 			rc = poll_now_and_then(s, &items, e);
 		if (rc < 0)
@@ -238,9 +254,11 @@ static int work(void *ctx, void *slot, unsigned worker, struct tundish_error *e)
 	if (rc < 0)
 		return rc;
 	rc = keep_to_piece(&s->job, reader, e);
-	bool walk = scan->count_only && scan->crc == TUNDISH_CRC_LENGTH;
-	if (rc == 0)
-		rc = walk ? walk_records(s, reader, e) : read_records(s, reader, e);
+	if (rc == 0 && !scan->count_only)
+		rc = read_records(s, reader, e);
+	else if (rc == 0)
+		rc = scan->crc == TUNDISH_CRC_LENGTH ? walk_records(s, reader, e) :
+						       pass_records(s, reader, e);
 	s->job.file.compression = tundish_reader_compression(reader);
 	if (s->job.file.bytes == 0)
 		s->job.file.bytes = td_reader_bytes(reader);

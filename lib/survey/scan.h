@@ -37,7 +37,7 @@ struct td_scan_job {
 struct td_scan {
 	const struct td_paths *paths;
 	int crc, compression, on_error;
-	bool count_only;	    /* records are counted by their headers, `record` is not called */
+	bool count_only;      /* records are only counted, `record` is not called */
 	unsigned threads;
 	uint64_t max_record_bytes;
 	uint64_t memory;

@@ -54,6 +54,37 @@ static void test_nameless(void **state)
 	assert_true(td_write_all(-1, "x", 1) < 0);
 }
 
+static uint32_t crc_by_bits(uint32_t crc, const uint8_t *p, size_t bytes)
+{
+	crc = ~crc;
+	for (; bytes > 0; bytes--) {
+		crc ^= *p++;
+		for (int i = 0; i < 8; i++)
+			crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78 : 0);
+	}
+	return ~crc;
+}
+
+/* Every way through the lengths, from every start, in a block that ends where they do. */
+static void test_crc32c_lengths(void **state)
+{
+	(void)state;
+	enum { MOST = 1500 };
+	struct td_rng rng;
+	td_rng_at(&rng, 7, 0, 0, TD_RNG_SAMPLE);
+	for (size_t n = 0; n <= MOST; n++) {
+		uint8_t *data = malloc(n + 1);
+		for (size_t i = 0; i < n; i++)
+			data[i] = (uint8_t)td_rng_u32(&rng);
+		size_t from = TD_MIN(n, n % 67);
+		uint32_t before = (uint32_t)(n * 2654435761u);
+		uint32_t want = crc_by_bits(before, data + from, n - from);
+		assert_int_equal(td_crc32c(before, data + from, n - from), want);
+		assert_int_equal(td_crc32c_isal(before, data + from, n - from), want);
+		free(data);
+	}
+}
+
 /* The known answers of the Random123 distribution. */
 static void test_philox(void **state)
 {
@@ -281,6 +312,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_crc32c),
+		cmocka_unit_test(test_crc32c_lengths),
 		cmocka_unit_test(test_philox),
 		cmocka_unit_test(test_escape),
 		cmocka_unit_test(test_large_buffer),

@@ -567,6 +567,53 @@ static void test_read_ahead(void **state)
 	unlink(path);
 }
 
+static uint64_t pass_until(struct tundish_reader *r, uint64_t to, uint64_t *bytes)
+{
+	uint64_t records = 0, some;
+	int64_t n;
+	while ((n = td_reader_pass(r, to, &some, NULL)) > 0) {
+		records += (uint64_t)n;
+		*bytes += some;
+	}
+	assert_int_equal(n, 0);
+	return records;
+}
+
+/* Many records at a time: as many, and the same said of the damage, as one by one. */
+static void test_pass(void **state)
+{
+	(void)state;
+	struct td_rng rng;
+	uint8_t data[1500];
+	td_rng_at(&rng, 31, 0, 0, TD_RNG_SAMPLE);
+	for (int i = 0; i < 200; i++) {
+		struct td_buf file = { 0 };
+		struct read one, many;
+		struct tundish_reader *r;
+		for (size_t n = 1 + td_rng_below(&rng, 300); n > 0; n--) {
+			size_t bytes = td_rng_below(&rng, sizeof data);
+			for (size_t k = 0; k < bytes; k++)
+				data[k] = (uint8_t)td_rng_u32(&rng);
+			add_frame(&file, data, bytes);
+		}
+		for (int k = 0; k < i % 4; k++)
+			file.data[td_rng_below(&rng, file.len)] ^= (uint8_t)(1u << td_rng_below(&rng, 8));
+		read_start(&one);
+		read_start(&many);
+		read_memory(&one, file.data, file.len, i % 2);
+		assert_int_equal(td_reader_open_memory(&r, file.data, file.len, i % 2, &many.o, NULL), 0);
+		uint64_t bytes = 0, half = pass_until(r, file.len / 2, &bytes);
+		assert_int_equal(half, td_reader_number(r) - many.n_faults);
+		assert_int_equal(half + pass_until(r, UINT64_MAX, &bytes), one.n);
+		assert_int_equal(bytes + many.passed, file.len);
+		assert_string_equal(FAULTS(&many), FAULTS(&one));
+		tundish_reader_close(r);
+		read_free(&one);
+		read_free(&many);
+		td_buf_free(&file);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -577,6 +624,7 @@ int main(void)
 		cmocka_unit_test(test_forged),
 		cmocka_unit_test(test_large),
 		cmocka_unit_test(test_fail),
+		cmocka_unit_test(test_pass),
 		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_writer),
 		cmocka_unit_test(test_shrinking),
