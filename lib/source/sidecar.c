@@ -12,6 +12,7 @@
 #include "base/infile.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "base/pool.h"
 
 #define SIDECAR_MOST ((uint64_t)16 << 20)
 
@@ -19,33 +20,35 @@ struct sidecars {
 	struct td_listing *l;
 	const struct td_labels *labels;
 	const struct td_list_options *o;
-	struct td_buf path, text, words;
+	struct td_bad *bad;
+	struct td_buf path, words; /* of the one at hand */
 	struct td_map used; /* their paths: they were listed as files of no known kind */
 	bool text_labels;
+	size_t next, n_items, kept;
 };
 
-/* "a/cat.jpg" becomes "a/cat.json", in s->path. */
-static bool sidecar_path(struct sidecars *s, const struct td_item *item)
+/* "a/cat.jpg" becomes "a/cat.json". */
+static bool sidecar_path(struct td_buf *out, const struct td_listing *l, const struct td_item *item)
 {
-	if (!td_item_path(&s->path, s->l, item))
+	if (!td_item_path(out, l, item))
 		return false;
-	size_t suffix = strlen(td_path_suffix((const char *)s->path.data));
-	s->path.len -= suffix + 1; /* and the NUL */
-	return td_buf_add(&s->path, ".json", 6);
+	size_t suffix = strlen(td_path_suffix((const char *)out->data));
+	out->len -= suffix + 1; /* and the NUL */
+	return td_buf_add(out, ".json", 6);
 }
 
-static int read_json(json_t **ret, struct sidecars *s, struct tundish_error *e)
+static int read_json(json_t **ret, const struct td_buf *at, struct td_buf *text, struct tundish_error *e)
 {
 	json_error_t why;
-	const char *path = (const char *)s->path.data;
-	int rc = td_read_file(&s->text, path, SIDECAR_MOST, e);
+	const char *path = (const char *)at->data;
+	int rc = td_read_file(text, path, SIDECAR_MOST, e);
 	if (rc == TUNDISH_E_NOT_FOUND)
 		return td_err(e, rc, "no %s beside it", TD_ESC(td_path_base(path)));
 	if (rc < 0) {
 		td_err_prefix(e, "%s", TD_ESC(td_path_base(path)));
 		return rc;
 	}
-	json_t *o = json_loadb((const char *)s->text.data, s->text.len, JSON_REJECT_DUPLICATES, &why);
+	json_t *o = json_loadb((const char *)text->data, text->len, JSON_REJECT_DUPLICATES, &why);
 	if (!o)
 		return td_err(e, TUNDISH_E_CORRUPT, "%s: line %d: %s", TD_ESC(td_path_base(path)), why.line,
 		    TD_ESC(why.text));
@@ -137,54 +140,129 @@ static int put_label(struct sidecars *s, struct td_item *item, const json_t *o, 
 	return item->class < 0 ? td_err_memory(e) : 0;
 }
 
-static int read_sidecar(struct sidecars *s, struct td_item *item, struct tundish_error *e)
+static int take_sidecar(struct sidecars *s, struct td_item *item, const json_t *o, struct tundish_error *e)
 {
-	json_t *o = NULL;
-	int rc = sidecar_path(s, item) ? read_json(&o, s, e) : td_err_memory(e);
-	if (rc != TUNDISH_E_NOT_FOUND && !td_map_at(&s->used, s->path.data, s->path.len - 1))
-		rc = td_err_memory(e);
-	if (rc < 0) {
-		json_decref(o); /* which is there when the map had no room */
-		return rc;
-	}
-	if (!s->labels->no_labels)
-		rc = put_label(s, item, o, e);
+	int rc = s->labels->no_labels ? 0 : put_label(s, item, o, e);
+	return rc < 0 ? rc : put_columns(s, item, o, e);
+}
+
+/* ---- all of them: read and parsed in parallel, taken in order ---- */
+
+/* Of so many items; what is left when so many bytes were read waits for its turn. */
+#define JOB_ITEMS 32
+#define JOB_BYTES ((size_t)1 << 20)
+
+struct job {
+	size_t first, n, done;
+	struct td_buf path, text;
+	struct read {
+		int rc;
+		json_t *o;
+		struct tundish_error why;
+	} read[JOB_ITEMS];
+};
+
+static int read_one(struct job *j, const struct td_listing *l)
+{
+	struct read *r = &j->read[j->done];
+	r->o = NULL;
+	if (!sidecar_path(&j->path, l, &l->items[j->first + j->done]))
+		return TUNDISH_E_MEMORY;
+	r->rc = read_json(&r->o, &j->path, &j->text, &r->why);
+	j->done++;
+	return 0;
+}
+
+static int take(void *ctx, void *job, uint64_t *ret_bytes, struct tundish_error *e)
+{
+	struct sidecars *s = ctx;
+	struct job *j = job;
+	*ret_bytes = 0;
+	if (td_stopped(s->o->listener))
+		return td_err(e, TUNDISH_E_STOPPED, "stopped");
+	j->first = s->next;
+	j->n = TD_MIN(s->n_items - s->next, (size_t)JOB_ITEMS);
+	j->done = 0;
+	s->next += j->n;
+	return j->n > 0;
+}
+
+static int work(void *ctx, void *job, unsigned worker, struct tundish_error *e)
+{
+	const struct sidecars *s = ctx;
+	struct job *j = job;
+	(void)worker;
+	for (size_t bytes = 0; j->done < j->n && bytes < JOB_BYTES; bytes += j->text.len)
+		if (read_one(j, s->l) < 0)
+			return td_err_memory(e);
+	return 0;
+}
+
+/* Keeps the item, or tells that it is bad. */
+static int settle(struct sidecars *s, const struct td_item *from, struct read *r, struct tundish_error *e)
+{
+	struct td_item item = *from;
+	if (!sidecar_path(&s->path, s->l, from))
+		return td_err_memory(e);
+	if (r->rc != TUNDISH_E_NOT_FOUND && !td_map_at(&s->used, s->path.data, s->path.len - 1))
+		return td_err_memory(e);
+	int rc = r->rc < 0 ? r->rc : take_sidecar(s, &item, r->o, &r->why);
+	json_decref(r->o);
+	r->o = NULL;
 	if (rc == 0)
-		rc = put_columns(s, item, o, e);
-	json_decref(o);
+		s->l->items[s->kept++] = item;
+	else if (rc == TUNDISH_E_USAGE || rc == TUNDISH_E_MEMORY)
+		return td_err(e, rc, "%s", r->why.text);
+	else if (!td_item_path(&s->path, s->l, from))
+		return td_err_memory(e);
+	else
+		return td_bad_item(s->bad, rc, TD_PLACE((const char *)s->path.data), td_item_name(s->l, from), r->why.text, e);
+	return 0;
+}
+
+static int put(void *ctx, void *job, struct tundish_error *e)
+{
+	struct sidecars *s = ctx;
+	struct job *j = job;
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < j->n; i++) {
+		if (i == j->done && read_one(j, s->l) < 0)
+			return td_err_memory(e);
+		rc = settle(s, &s->l->items[j->first + i], &j->read[i], e);
+	}
 	return rc;
+}
+
+static void free_job(void *job)
+{
+	struct job *j = job;
+	for (size_t i = 0; i < JOB_ITEMS; i++)
+		json_decref(j->read[i].o);
+	td_buf_free(&j->path);
+	td_buf_free(&j->text);
 }
 
 int td_assign_sidecars(struct td_listing *l, const struct td_labels *labels, const struct td_list_options *o,
     struct td_bad *bad, struct tundish_error *e)
 {
-	struct sidecars s = { .l = l, .labels = labels, .o = o, .used.value_bytes = 1 };
-	struct td_buf path = { 0 };
-	size_t n = 0;
-	int rc = 0;
-	for (size_t i = 0; rc == 0 && i < l->n; i++) {
-		struct td_item item = l->items[i];
-		struct tundish_error why = { 0 };
-		if (i % 256 == 0 && td_stopped(o->listener))
-			rc = td_err(e, TUNDISH_E_STOPPED, "stopped");
-		int got = rc == 0 ? read_sidecar(&s, &item, &why) : 0;
-		if (got == 0)
-			l->items[n++] = item;
-		else if (got == TUNDISH_E_USAGE || got == TUNDISH_E_MEMORY)
-			rc = td_err(e, got, "%s", why.text);
-		else if (!td_item_path(&path, l, &item))
-			rc = td_err_memory(e);
-		else
-			rc = td_bad_item(bad, got, TD_PLACE((const char *)path.data), td_item_name(l, &item), why.text, e);
-	}
-	l->n = n;
+	struct sidecars s = { .l = l, .labels = labels, .o = o, .bad = bad, .used.value_bytes = 1, .n_items = l->n };
+	unsigned threads = td_threads(o->threads);
+	const struct td_ordered loop = {
+		.job_bytes = sizeof(struct job),
+		.threads = threads,
+		.slots = threads + 2,
+		.take = take,
+		.work = work,
+		.put = put,
+		.free_job = free_job,
+	};
+	int rc = td_ordered_run(&loop, &s, NULL, e);
+	l->n = s.kept;
 	if (rc == 0)
 		rc = td_listing_forget(l, &s.used, o, e);
 	l->classes.numbers = !s.text_labels && !l->classes.fixed;
 	td_map_free(&s.used);
-	td_buf_free(&path);
 	td_buf_free(&s.path);
-	td_buf_free(&s.text);
 	td_buf_free(&s.words);
 	return rc == 0 ? td_settle_items(l, o, e) : rc;
 }

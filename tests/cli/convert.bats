@@ -497,3 +497,22 @@ print(json.dumps(r, sort_keys=True))'
 	holds "$stderr" 'no column "nothing" in side-cars or headers'
 	run_split 2 convert in -o out2/p --labels json:key=age
 }
+
+@test "side-cars are read in parallel: the same records and complaints for any threads" {
+	python3 - "$PHOTOS/cat/cat_00.jpg" <<'PY'
+import json, os, sys
+os.makedirs("in")
+for i in range(500):
+    os.link(sys.argv[1], f"in/{i}.jpg") if os.stat(sys.argv[1]).st_dev == os.stat("in").st_dev else os.symlink(sys.argv[1], f"in/{i}.jpg")
+    with open(f"in/{i}.json", "w") as f:
+        # lists of 300 KB: fewer than a job's are read ahead
+        f.write("{" if i % 50 == 7 else json.dumps({"label": f"c{i * 7 % 31}", "n": i, "more": [0] * (100000 if i % 9 == 0 else 1)}))
+PY
+	for j in 1 2 3 8 99; do
+		run_split 1 convert in -o $j/p --labels json --columns n -j $j
+		holds "$output" "490 written, 10 bad"
+		same "$(grep -c ': line' <<<"$stderr")" 10
+		grep ': line' <<<"$stderr" >$j.said
+		[ $j = 1 ] || { diff -r 1 $j && cmp 1.said $j.said; }
+	done
+}
