@@ -56,6 +56,15 @@ int64_t td_read_at(int fd, void *out, size_t bytes, uint64_t offset, struct tund
 	return n < 0 ? fail(e, (int)-n) : n;
 }
 
+int64_t td_read_head(const char *path, void *out, size_t bytes)
+{
+	int fd = td_open_file(path, NULL, NULL);
+	int64_t n = fd < 0 ? fd : td_read_at(fd, out, bytes, 0, NULL);
+	if (fd >= 0)
+		close(fd);
+	return n;
+}
+
 int td_read_file(struct td_buf *out, const char *path, uint64_t max_bytes, struct tundish_error *e)
 {
 	uint64_t bytes;

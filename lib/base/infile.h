@@ -15,5 +15,7 @@ int td_read_file(struct td_buf *out, const char *path, uint64_t max_bytes, struc
 
 /* Reads up to `bytes` from `offset`: how many, fewer only at the end; or an error. */
 int64_t td_read_at(int fd, void *out, size_t bytes, uint64_t offset, struct tundish_error *e);
-/* The same; the error is -errno. */
+/* Up to `bytes` first ones of a regular file: how many, or an error. */
+int64_t td_read_head(const char *path, void *out, size_t bytes);
+/* td_read_at(); the error is -errno. */
 int64_t td_pread(int fd, void *out, size_t bytes, uint64_t offset);

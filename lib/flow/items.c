@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/err.h"
 #include "base/thread.h"
@@ -50,10 +49,7 @@ static bool is_raw_file(const char *path)
 	struct stat st;
 	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return false;
-	int fd = td_open_file(path, NULL, NULL);
-	int64_t n = fd < 0 ? -1 : td_read_at(fd, head, sizeof head, 0, NULL);
-	if (fd >= 0)
-		close(fd);
+	int64_t n = td_read_head(path, head, sizeof head);
 	if (n <= 0)
 		return n == 0 && td_format_named(path) >= 0;
 	if (n >= TD_FRAME_HEADER && td_frame_length_ok(head))

@@ -15,28 +15,26 @@ const char td_colours_key[] = "image/colorspace";
 const char td_bits_key[] = "image/bits";
 const char td_orientation_key[] = "image/orientation";
 
+static bool is_key(const char *key, size_t bytes, const char *name)
+{
+	return bytes == strlen(name) && memcmp(key, name, bytes) == 0;
+}
+
 bool td_key_optional(const char *key, size_t bytes)
 {
 	const char *const keys[] = { td_index_key, td_colours_key, td_bits_key, td_orientation_key };
 	for (size_t i = 0; i < TD_COUNT(keys); i++)
-		if (bytes == strlen(keys[i]) && memcmp(key, keys[i], bytes) == 0)
+		if (is_key(key, bytes, keys[i]))
 			return true;
 	return false;
 }
 
-static bool is_key(const struct tundish_feature *f, const char *key)
-{
-	return f->key_bytes == strlen(key) && memcmp(f->key, key, f->key_bytes) == 0;
-}
-
-/* 0: it is the key asked for, or the best of the usual ones; 1, ...: a lesser one; -1: no. */
-static int rank_of(const struct tundish_feature *f, const char *asked,
-    const char *const usual[TD_KEYS])
+int td_key_rank(const char *key, size_t bytes, const char *asked, const char *const usual[TD_KEYS])
 {
 	if (asked)
-		return is_key(f, asked) ? 0 : -1;
+		return is_key(key, bytes, asked) ? 0 : -1;
 	for (int i = 0; i < TD_KEYS; i++) {
-		if (is_key(f, usual[i]))
+		if (is_key(key, bytes, usual[i]))
 			return i;
 	}
 	return -1;
@@ -79,9 +77,9 @@ int td_sample_find(struct td_sample *ret, const struct td_keys *keys, const void
 	int rc;
 	ret->image = ret->label = ret->index = NULL;
 	while ((rc = td_entries_next(&it, &f, &entry)) > 0) {
-		take_better(&image, rank_of(&f, keys->image, td_image_keys), &f, entry);
-		take_better(&label, rank_of(&f, keys->label, td_label_keys), &f, entry);
-		take_better(&index, is_key(&f, td_index_key) ? 0 : -1, &f, entry);
+		take_better(&image, td_key_rank(f.key, f.key_bytes, keys->image, td_image_keys), &f, entry);
+		take_better(&label, td_key_rank(f.key, f.key_bytes, keys->label, td_label_keys), &f, entry);
+		take_better(&index, is_key(f.key, f.key_bytes, td_index_key) ? 0 : -1, &f, entry);
 	}
 	if (rc == 0)
 		rc = open_best(&image, &ret->image_feature, &ret->image);

@@ -22,6 +22,9 @@ struct td_sample {
 #define TD_KEYS 2
 extern const char *const td_image_keys[TD_KEYS];
 extern const char *const td_label_keys[TD_KEYS];
+/* 0: the key is the one asked for (NULL: none is), or else the best of the usual ones; 1: a
+ * lesser one; -1: no. */
+int td_key_rank(const char *key, size_t bytes, const char *asked, const char *const usual[TD_KEYS]);
 /* Of the index of a JPEG, whatever the others are called. */
 extern const char td_index_key[];
 /* Of what a picture's file was, written where it was not the usual: "grey" and the like,

@@ -43,8 +43,8 @@ struct td_cut {
 	struct td_aligns *align; /* NULL: none */
 	uint64_t max_bytes, max_pixels;
 	bool follow_external; /* other files that a file names, below its folder */
-	uint64_t memory;      /* for what formats keep; 0: little */
-	struct td_keep *keep; /* or NULL */
+	uint64_t memory;      /* for what formats keep */
+	struct td_keep *keep;
 };
 
 /* What a format keeps from item to item, for all threads of a run. */

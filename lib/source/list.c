@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "archive.h"
 #include "assign.h"
@@ -442,11 +441,7 @@ static int64_t read_head(const struct td_listing *l, const struct td_item *item,
 {
 	if (item->member)
 		return td_member_head(head, TD_HEAD_BYTES, l, item);
-	int fd = td_open_file(path, NULL, NULL);
-	int64_t n = fd < 0 ? -1 : td_read_at(fd, head, TD_HEAD_BYTES, 0, NULL);
-	if (fd >= 0)
-		close(fd);
-	return n;
+	return td_read_head(path, head, TD_HEAD_BYTES);
 }
 
 static int probe_block(void *ctx, void *job, unsigned worker, struct tundish_error *e)

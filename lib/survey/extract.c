@@ -143,14 +143,6 @@ static int write_array(const char *folder, const char *prefix, const struct tund
 	return rc;
 }
 
-static bool is_image(const struct tundish_feature *f)
-{
-	for (size_t i = 0; i < 2; i++)
-		if (f->key_bytes == strlen(td_image_keys[i]) && memcmp(f->key, td_image_keys[i], f->key_bytes) == 0)
-			return true;
-	return false;
-}
-
 static int extract_array(const char *folder, const char *prefix, const struct tundish_record *r,
     const struct tundish_feature *f, const struct td_beside *beside, enum td_elem dtype, unsigned *k,
     struct tundish_error *e)
@@ -159,7 +151,8 @@ static int extract_array(const char *folder, const char *prefix, const struct tu
 	const uint8_t *data;
 	size_t bytes;
 	bool own = own_shape(&shape, r, f);
-	if (f->kind != TUNDISH_BYTES || f->count != 1 || (!own && !is_image(f)) ||
+	bool named = own || td_key_rank(f->key, f->key_bytes, NULL, td_image_keys) >= 0;
+	if (f->kind != TUNDISH_BYTES || f->count != 1 || !named ||
 	    tundish_feature_bytes(f, 0, &data, &bytes) != 1 || td_image_probe(data, bytes) != TD_IMAGE_NONE ||
 	    bytes % td_elem_bytes(dtype))
 		return 0;

@@ -97,12 +97,8 @@ static bool count_features(struct td_schema *s, const char *path, const struct t
 static const char *known_name(const char *key, size_t bytes, const char *asked,
     const char *const usual[TD_KEYS])
 {
-	for (size_t i = 0; i < (asked ? 1 : TD_KEYS); i++) {
-		const char *name = asked ? asked : usual[i];
-		if (strlen(name) == bytes && memcmp(name, key, bytes) == 0)
-			return name;
-	}
-	return NULL;
+	int rank = td_key_rank(key, bytes, asked, usual);
+	return rank < 0 ? NULL : asked ? asked : usual[rank];
 }
 
 /* Those in the steps of a list: the error of the first bad one, or 0. */

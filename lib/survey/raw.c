@@ -27,10 +27,7 @@ enum kind {
 static int probe(const char *path)
 {
 	uint8_t head[TD_HEAD_BYTES];
-	int fd = strcmp(path, "-") == 0 ? -1 : td_open_file(path, NULL, NULL);
-	int64_t n = fd < 0 ? -1 : td_read_at(fd, head, sizeof head, 0, NULL);
-	if (fd >= 0)
-		close(fd);
+	int64_t n = strcmp(path, "-") == 0 ? -1 : td_read_head(path, head, sizeof head);
 	if (n <= 0 || (n >= TD_FRAME_HEADER && td_frame_length_ok(head)))
 		return KIND_OTHER;
 	if (td_image_probe(head, (size_t)n) != TD_IMAGE_NONE)

@@ -133,6 +133,7 @@ time.sleep(60)' >held &
 	refused "$FILES/nhwc_layouts.h5:/empty" "dataset /empty is empty"
 	refused "$FILES/nhwc_layouts.h5:/images_gzip,label=/f16" "dataset /f16 has 8 rows"
 	refused "$FILES/nhwc_layouts.h5:/images_gzip,what=/f16" "\"what=/f16\" is none of label=PATH"
+	refused "$FILES/kinds.h5:/images,columns=" "columns: no PATH"
 	refused "$FILES/kinds.h5:/short" "holds texts, no pictures"
 	refused "$FILES/kinds.h5:/rows" "holds compound"
 	taken 0 "10 found: 10 written" "$FILES/nhwc_layouts.h5:/images_gzip,label=/labels"

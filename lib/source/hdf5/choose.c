@@ -53,7 +53,7 @@ static int add_column(struct td_h5_spec *s, const char *word, struct tundish_err
 
 static int set_columns(struct td_h5_spec *s, char *list, struct tundish_error *e)
 {
-	int rc = 0;
+	int rc = *list ? 0 : td_err(e, TUNDISH_E_USAGE, "columns: no PATH");
 	for (char *save = NULL, *word = strtok_r(list, ":", &save); rc == 0 && word; word = strtok_r(NULL, ":", &save))
 		rc = add_column(s, word, e);
 	return rc;
@@ -227,25 +227,13 @@ static enum rank rank_of(struct choice *c, struct td_h5_data *d)
 	return axes >= 3 ? PICTURES : axes == 2 ? TABLE : LINE;
 }
 
-/* Opens what a path means. */
-static int open_at(struct td_h5_data *ret, struct choice *c, const char *path, struct tundish_error *e)
-{
-	struct td_h5_place place;
-	int rc = td_h5_find(&place, c->files, path, e);
-	if (rc < 0)
-		return rc;
-	rc = td_h5_data_open(ret, c->files, &place, c->max_bytes, e);
-	td_h5_place_free(&place);
-	return rc;
-}
-
 static int rank_all(struct choice *c, struct tundish_error *e)
 {
 	for (size_t i = 0; i < c->n; i++) {
 		struct td_h5_data d;
 		struct tundish_error why = { 0 };
 		struct candidate *at = &c->list[i];
-		int rc = open_at(&d, c, at->path, &why);
+		int rc = td_h5_data_find(&d, c->files, at->path, c->max_bytes, &why);
 		if (rc == TUNDISH_E_MEMORY)
 			return td_err_memory(e);
 		/* one that cannot be read may be the one that is meant: it is told of then */

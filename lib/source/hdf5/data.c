@@ -342,6 +342,18 @@ int td_h5_data_open(struct td_h5_data *ret, struct td_h5_files *files, const str
 	return rc;
 }
 
+int td_h5_data_find(struct td_h5_data *ret, struct td_h5_files *files, const char *path, uint64_t max_bytes,
+    struct tundish_error *e)
+{
+	struct td_h5_place place;
+	int rc = td_h5_find(&place, files, path, e);
+	if (rc < 0)
+		return rc;
+	rc = td_h5_data_open(ret, files, &place, max_bytes, e);
+	td_h5_place_free(&place);
+	return rc;
+}
+
 void td_h5_data_close(struct td_h5_data *d, struct td_h5_cache *cache)
 {
 	if (cache)

@@ -225,6 +225,9 @@ struct td_h5_data {
 /* Opens a dataset, or a member of its elements. */
 int td_h5_data_open(struct td_h5_data *ret, struct td_h5_files *files, const struct td_h5_place *place,
     uint64_t max_bytes, struct tundish_error *e);
+/* The one at a path. */
+int td_h5_data_find(struct td_h5_data *ret, struct td_h5_files *files, const char *path, uint64_t max_bytes,
+    struct tundish_error *e);
 void td_h5_data_close(struct td_h5_data *d, struct td_h5_cache *cache);
 /* Whole elements of rows first .. first+n-1, as they are in the file. */
 int td_h5_rows(struct td_h5_data *d, struct td_h5_cache *cache, uint64_t first, uint64_t n, uint8_t *out,

@@ -12,7 +12,6 @@
 #include "inside.h"
 
 #define OPEN_MOST 64 /* files that are kept open with nobody reading them */
-#define LITTLE_MEMORY ((uint64_t)64 << 20)
 #define LABEL_BLOCK 65536u
 #define KEY_MOST 256
 
@@ -76,7 +75,7 @@ static struct kept *make_kept(const struct td_cut *cut)
 	struct kept *k = calloc(1, sizeof *k);
 	if (!k)
 		return NULL;
-	td_h5_cache_init(&k->cache, cut->memory ? cut->memory : LITTLE_MEMORY);
+	td_h5_cache_init(&k->cache, cut->memory);
 	pthread_mutex_init(&k->lock, NULL);
 	return k;
 }
@@ -131,17 +130,6 @@ static struct source *find_source(struct kept *k, const struct stat *st, const c
 
 /* ---- opening ---- */
 
-static int open_data(struct td_h5_data *ret, struct source *s, const char *path, struct tundish_error *e)
-{
-	struct td_h5_place place;
-	int rc = td_h5_find(&place, &s->files, path, e);
-	if (rc < 0)
-		return rc;
-	rc = td_h5_data_open(ret, &s->files, &place, s->max_bytes, e);
-	td_h5_place_free(&place);
-	return rc;
-}
-
 static bool is_bytes(const struct td_h5_data *d)
 {
 	const struct td_h5_type *t = &d->type;
@@ -187,7 +175,7 @@ static int open_columns(struct source *s, struct tundish_error *e)
 		return td_err_memory(e);
 	for (size_t i = 0; i < n; i++) {
 		const char *path = i < s->spec_of.n_columns ? s->spec_of.columns[i] : s->spec_of.name;
-		int rc = open_data(&s->columns[i], s, path, e);
+		int rc = td_h5_data_find(&s->columns[i], &s->files, path, s->max_bytes, e);
 		if (rc < 0)
 			return rc;
 		s->n_columns++;
@@ -473,7 +461,7 @@ static int open_starred(struct td_h5_data *ret, struct source *s, const char *pa
     struct tundish_error *e)
 {
 	char *path = td_h5_star(pattern, m);
-	int rc = path ? open_data(ret, s, path, e) : td_err_memory(e);
+	int rc = path ? td_h5_data_find(ret, &s->files, path, s->max_bytes, e) : td_err_memory(e);
 	free(path);
 	return rc;
 }
@@ -500,7 +488,7 @@ static int load_match(struct td_loaded *out, struct source *s, uint64_t number, 
 	if (number >= s->n_matches)
 		return td_err(e, TUNDISH_E_CORRUPT, "the file has changed");
 	const struct td_h5_match *m = &s->matches[number];
-	int rc = open_data(&d, s, m->path, e);
+	int rc = td_h5_data_find(&d, &s->files, m->path, s->max_bytes, e);
 	if (rc < 0)
 		return rc;
 	rc = check_items(&d, true, e);
@@ -514,27 +502,10 @@ static int load_match(struct td_loaded *out, struct source *s, uint64_t number, 
 	return rc;
 }
 
-static void forget(void *state)
-{
-	free_kept(state);
-}
-
-/* What is kept for the run, or else by this thread. */
-static struct kept *kept_of(struct td_loaded *out, const struct td_cut *cut)
-{
-	if (cut->keep)
-		return find_kept(cut);
-	if (!out->opened) {
-		out->opened = make_kept(cut);
-		out->close = forget;
-	}
-	return out->opened;
-}
-
 static int load(struct td_loaded *out, const struct td_file *file, uint32_t part, const struct td_cut *cut,
     struct tundish_error *e)
 {
-	struct kept *k = kept_of(out, cut);
+	struct kept *k = find_kept(cut);
 	struct source *s;
 	int rc = k ? get_source(&s, k, file, cut, NULL, e) : td_err_memory(e);
 	if (rc < 0)
@@ -602,7 +573,7 @@ static int read_labels(struct td_buf *labels, struct td_h5_data *d, uint64_t n, 
 static int label_rows(struct td_parts *p, struct source *s, struct td_h5_cache *cache, struct tundish_error *e)
 {
 	struct td_h5_data d;
-	int rc = open_data(&d, s, s->spec_of.label, e);
+	int rc = td_h5_data_find(&d, &s->files, s->spec_of.label, s->max_bytes, e);
 	if (rc < 0)
 		return rc;
 	rc = read_labels(&p->labels, &d, p->n, cache, e);
@@ -655,7 +626,7 @@ static int add_match(struct td_parts *p, struct source *s, uint64_t i, struct td
 {
 	struct td_h5_data d;
 	struct td_loaded like = { 0 };
-	int rc = open_data(&d, s, s->matches[i].path, e);
+	int rc = td_h5_data_find(&d, &s->files, s->matches[i].path, s->max_bytes, e);
 	if (rc < 0)
 		return rc;
 	rc = check_items(&d, true, e);
@@ -735,8 +706,7 @@ static void rehearse(void *ctx)
 static int parts(struct td_parts *ret, const struct td_file *file, const struct td_cut *cut,
     const struct tundish_listener *l, struct tundish_error *e)
 {
-	struct td_loaded own = { 0 };
-	struct kept *k = kept_of(&own, cut);
+	struct kept *k = find_kept(cut);
 	struct rehearsal rehearsal = { file, cut };
 	struct source *s;
 	struct td_parts p = { .samples = true };
@@ -747,7 +717,6 @@ static int parts(struct td_parts *ret, const struct td_file *file, const struct 
 		rc = find_parts(&p, s, &k->cache, e);
 		put_source(k, s);
 	}
-	td_loaded_free(&own);
 	if (rc == 0)
 		*ret = p;
 	else
