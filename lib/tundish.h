@@ -651,7 +651,8 @@ struct tundish_flow_options {
 	uint64_t max_record_bytes, max_pixels;
 	unsigned threads;    /* 0: the usable cores */
 	uint64_t memory;     /* 0: the default */
-	unsigned prefetch;   /* batches made ahead at most; 0: by memory, and as it helps */
+	unsigned prefetch;   /* batches made ahead at most, more than 2 only as memory holds them (USAGE);
+			      * 0: by memory, and as it helps */
 	const char *cache;   /* "memory" or a folder, with ":decoded", ":ops", ":raw", or
 				"memory:index"; NULL: none */
 	const char *trace;   /* at close, a file of what each thread did when, in Chrome's trace

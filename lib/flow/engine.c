@@ -116,6 +116,13 @@ static bool more_batches(const struct tundish_flow *f)
 	return f->next_open < f->end && f->next_open <= f->stop_at && !f->read_all;
 }
 
+static void no_batch(struct tundish_flow *f)
+{
+	struct tundish_error e;
+	td_engine_fail(f, td_err(&e, TUNDISH_E_MEMORY, "out of memory for a batch of %u rows of %zu bytes",
+	    f->share.batch, f->recipe.row_bytes), &e);
+}
+
 /* Makes the next batch the one that is handed out. The slot used last comes first: a
  * quick consumer keeps the ring in few, warm pages. */
 static bool open_batch(struct tundish_flow *f)
@@ -125,7 +132,7 @@ static bool open_batch(struct tundish_flow *f)
 		if (f->n_slots > 0)
 			f->most_slots = TD_MIN(f->most_slots, f->n_slots);
 		else
-			td_engine_fail(f, td_err_memory(&f->error), &f->error);
+			no_batch(f);
 		return false;
 	}
 	struct td_slot *s = f->free_slots;

@@ -103,8 +103,8 @@ struct td_stream {
 	size_t next_file;	   /* place in the order of the files */
 	bool opened;		   /* the files of this epoch */
 	uint64_t seen;		   /* records of this epoch, skipped ones too */
-	struct td_peek *shuffle;   /* a ring of spec.size */
-	uint64_t n_shuffle, head, drawn, shuffle_bytes;
+	struct td_peek *shuffle;   /* a ring; grows to spec.size as records come */
+	uint64_t n_shuffle, shuffle_room, head, drawn, shuffle_bytes;
 	uint64_t epoch, position;  /* of the record that comes next, of all ranks */
 	uint64_t start;		   /* before it nothing is handed out */
 	uint64_t out_epoch, out_position; /* behind the last batch handed out */

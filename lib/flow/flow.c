@@ -63,8 +63,9 @@ static int check_options(const struct tundish_flow_options *o, struct tundish_er
 	return 0;
 }
 
-/* How many batches and records may be in memory. */
-static void plan_memory(struct tundish_flow *f, const struct tundish_flow_options *o)
+/* How many batches and records may be in memory. So many batches as were asked for must fit
+ * into it, or what a cache leaves of it; two may always be. */
+static int plan_memory(struct tundish_flow *f, const struct tundish_flow_options *o, struct tundish_error *e)
 {
 	uint64_t memory = td_memory(o->memory);
 	/* what is padded stands there twice */
@@ -73,6 +74,11 @@ static void plan_memory(struct tundish_flow *f, const struct tundish_flow_option
 	/* half of it, or with a cache, which takes a half, a quarter */
 	uint64_t fit = TD_MAX(memory / (f->cache.entries ? 4 : 2) / batch, 2u);
 	uint64_t mean = f->set.stream ? SMALL_RECORD : f->set.bytes / f->set.first[f->set.files.n];
+	uint64_t room = memory / (f->cache.entries ? 2 : 1);
+	if (o->prefetch > 2 && o->prefetch > room / batch)
+		return td_err(e, TUNDISH_E_USAGE, "%u batches of %" PRIu64 " bytes do not fit into a memory of %"
+		    PRIu64 " bytes: prefetch %" PRIu64 " at most", o->prefetch, batch, memory,
+		    TD_MAX(room / batch, (uint64_t)2));
 	f->prefetch = o->prefetch ? o->prefetch : (unsigned)TD_MIN(fit, PREFETCH_MOST);
 	f->most_slots = f->n_ring = f->prefetch + 1;
 	f->soft_slots = o->prefetch ? f->most_slots : TD_MIN(f->most_slots, FIRST_SLOTS);
@@ -88,6 +94,7 @@ static void plan_memory(struct tundish_flow *f, const struct tundish_flow_option
 		f->chunk_keep *= 8;
 	f->grain = mean < SMALL_RECORD ? TD_MIN(8, f->chunk_items) : 1;
 	f->n_chunks = 2 * f->threads + 2 * FETCHERS;
+	return 0;
 }
 
 static int make_room(struct tundish_flow *f, struct tundish_error *e)
@@ -169,9 +176,10 @@ static int open_flow(struct tundish_flow *f, const struct tundish_flow_options *
 		rc = td_probe(f, &asked, e);
 	if (rc == 0 && f->set.stream && o->start)
 		rc = td_plan_stream_start(f, o->start, e);
+	if (rc == 0)
+		rc = plan_memory(f, o, e);
 	if (rc < 0)
 		return rc;
-	plan_memory(f, o);
 	if (o->trace && !(f->trace = td_trace_open(o->trace, f->threads + f->fetchers + 1)))
 		return td_err_memory(e);
 	return make_room(f, e);

@@ -210,7 +210,32 @@ static int next_record(struct tundish_flow *f, struct tundish_record *ret, struc
 
 static struct td_peek *in_shuffle(struct td_stream *s, uint64_t i)
 {
-	return &s->shuffle[(s->head + i) % s->spec.size];
+	return &s->shuffle[(s->head + i) % s->shuffle_room];
+}
+
+/* Twice as many places. Places are short only until the first record of an epoch is drawn:
+ * the ring begins at its start. */
+static int grow_shuffle(struct tundish_flow *f, struct tundish_error *e)
+{
+	struct td_stream *s = &f->stream;
+	uint64_t room = TD_MIN(s->shuffle_room ? 2 * s->shuffle_room : 64, s->spec.size);
+	struct td_peek *p = reallocarray(s->shuffle, room, sizeof *p);
+	if (!p)
+		return td_err_memory(e);
+	uint64_t more = (room - s->shuffle_room) * sizeof *p;
+	memset(p + s->shuffle_room, 0, more);
+	td_ledger_take(&f->ledger, more);
+	s->shuffle_bytes += more;
+	s->shuffle = p;
+	s->shuffle_room = room;
+	return 0;
+}
+
+static int shuffle_too_large(const struct tundish_flow *f, uint64_t bytes, struct tundish_error *e)
+{
+	return td_err(e, TUNDISH_E_USAGE, "a shuffle buffer of %" PRIu64 " records takes more than half of the "
+	    "memory, %" PRIu64 " bytes: the first %" PRIu64 " have %" PRIu64, f->stream.spec.size,
+	    f->ledger.budget, f->stream.n_shuffle + 1, bytes);
 }
 
 /* Fills the buffer as far as the records go. It may take half of the memory. */
@@ -220,13 +245,15 @@ static int fill_shuffle(struct tundish_flow *f, struct tundish_error *e)
 	struct tundish_record r;
 	struct td_spot spot;
 	int rc = 1;
+	if (s->n_shuffle == 0)
+		s->head = 0;
 	while (s->n_shuffle < s->spec.size && (rc = next_record(f, &r, &spot, e)) > 0) {
+		if (s->n_shuffle == s->shuffle_room && (rc = grow_shuffle(f, e)) < 0)
+			break;
 		struct td_peek *p = in_shuffle(s, s->n_shuffle);
 		uint64_t grows = r.bytes > p->data.cap ? r.bytes - p->data.cap : 0;
 		if (s->shuffle_bytes + grows > f->ledger.budget / 2)
-			return td_err(e, TUNDISH_E_LIMIT, "a shuffle buffer of %" PRIu64 " records takes more "
-			    "than half of the memory, %" PRIu64 " bytes: the first %" PRIu64 " have %" PRIu64,
-			    s->spec.size, f->ledger.budget, s->n_shuffle + 1, s->shuffle_bytes + grows);
+			return shuffle_too_large(f, s->shuffle_bytes + grows, e);
 		s->shuffle_bytes -= p->data.cap;
 		rc = keep_record(f, p, &r, &spot, e);
 		s->shuffle_bytes += p->data.cap;
@@ -244,8 +271,6 @@ static int next_shuffled(struct tundish_flow *f, struct tundish_record *ret, str
 	struct td_stream *s = &f->stream;
 	if (s->spec.kind != TD_ORDER_BUFFER)
 		return next_record(f, ret, ret_spot, e);
-	if (!s->shuffle && !(s->shuffle = calloc(s->spec.size, sizeof *s->shuffle)))
-		return td_err_memory(e);
 	int rc = fill_shuffle(f, e);
 	if (rc < 0 || s->n_shuffle == 0)
 		return rc;
@@ -253,7 +278,7 @@ static int next_shuffled(struct tundish_flow *f, struct tundish_record *ret, str
 	struct td_peek *first = in_shuffle(s, 0), *drawn = in_shuffle(s, i), out = *drawn;
 	*drawn = *first;
 	*first = out;
-	s->head = (s->head + 1) % s->spec.size;
+	s->head = (s->head + 1) % s->shuffle_room;
 	s->n_shuffle--;
 	*ret = (struct tundish_record){ out.data.data, out.data.len, 0, 0 };
 	*ret_spot = out.spot;
@@ -368,7 +393,7 @@ void td_stream_close(struct tundish_flow *f)
 	start_epoch(f, 0);
 	for (unsigned i = 0; i < s->n_peeked; i++)
 		td_buf_free(&s->peeked[i].data);
-	for (uint64_t i = 0; s->shuffle && i < s->spec.size; i++)
+	for (uint64_t i = 0; i < s->shuffle_room; i++)
 		td_buf_free(&s->shuffle[i].data);
 	s->n_peeked = s->next_peeked = 0;
 	free(s->shuffle);

@@ -90,6 +90,22 @@ lines() {
 	[ "$rss" -lt $((47040 + 65536)) ]
 }
 
+@test "case 62: a buffer that cannot fit is refused with the numbers" {
+	run -2 "$TUNDISH" feed "$DATA/photos" --ops 'resize:224 normalize' --to hash --memory 64M --prefetch 3
+	holds "$output" "3 batches of 38535168 bytes do not fit into a memory of 67108864 bytes: prefetch 2 at most"
+	run -0 "$TUNDISH" feed "$DATA/photos" --ops 'resize:224 normalize' --to hash --memory 64M --prefetch 2
+	"$TUNDISH" convert -q "$DATA/photos" -o set/photos --shards 1 2>/dev/null
+	cat set/photos-* >stream
+	run -2 "$TUNDISH" feed - --ops resize:32 --to hash --memory 1M --shuffle buffer:1000 <stream
+	holds "$output" "a shuffle buffer of 1000 records takes more than half of the memory, 1048576 bytes: the first "
+	# no more is taken than there are records, whatever the number
+	run -0 --separate-stderr "$TUNDISH" feed - --ops resize:32 --to hash --shuffle buffer:1000000000000 <stream
+	same "$output" "$("$TUNDISH" feed set --ops resize:32 --to hash --shuffle buffer:1000000000000 2>/dev/null)"
+	mkfifo pipe
+	cat stream >pipe &
+	[ "$(peak_kb feed pipe --ops resize:32 --shuffle buffer:100000000 --to null)" -lt 300000 ]
+}
+
 # peak_kb ARG...: the largest resident size of a run, without the freed memory that a
 # sanitizer holds back
 peak_kb() {

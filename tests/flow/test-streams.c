@@ -228,7 +228,7 @@ static void test_refusals(void **state)
 	r.o.shuffle = "buffer:20";
 	r.o.memory = 12 << 10;
 	run_flow(&r);
-	assert_int_equal(r.rc, TUNDISH_E_LIMIT);
+	assert_int_equal(r.rc, TUNDISH_E_USAGE);
 	assert_non_null(strstr(r.e.text, "20 records takes more than half of the memory"));
 	td_buf_free(&r.faults);
 }
