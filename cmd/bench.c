@@ -100,6 +100,8 @@ static int measure(void *ctx, unsigned point, int round)
 		return 0;
 	if (rc < 0)
 		return rc;
+	if (!point && round == -(int)s->warmup)
+		flowopt_say_walk(b->call, &pass.stats);
 	if (round < 0 && s->o.epochs == 0)
 		b->options[point].epochs =
 		    1 + (uint64_t)(SAMPLE_SECONDS / (pass.seconds + 1e-6) * (double)o.epochs);

@@ -122,6 +122,13 @@ static void print_cardinality(const struct settings *s, const struct tundish_flo
 		printf("%" PRIu64 "\n", batches);
 }
 
+static void say_walk(struct call *call, struct tundish_flow *flow)
+{
+	struct tundish_flow_stats stats;
+	tundish_flow_stats(flow, &stats);
+	flowopt_say_walk(call, &stats);
+}
+
 /* What the faults that were told do not say. */
 static void say_stats(struct call *call, struct tundish_flow *flow)
 {
@@ -162,6 +169,8 @@ static int run(struct call *call)
 	int rc = tundish_feed_open(&feed, s->to, STDOUT_FILENO, &error);
 	if (rc == 0)
 		rc = tundish_flow_open(&flow, &s->o, &error);
+	if (rc == 0)
+		say_walk(call, flow);
 	if (rc == 0 && s->dry_run)
 		print_cardinality(s, flow);
 	else if (rc == 0)

@@ -714,6 +714,8 @@ struct tundish_flow_stats {
 	uint64_t memory, memory_peak; /* the budget, and bytes in the ledger */
 	uint64_t decoded_bytes;	/* of all pictures of an epoch, about; 0: not known, or a cache holds them */
 	uint64_t index_refused; /* JPEG indexes that did not fit their picture and were ignored */
+	uint64_t files_walked;	/* without a side-car that fits: read for where their records are */
+	uint64_t listing_ns;	/* until it was known where all records are, in real time */
 	unsigned threads, prefetch;
 	unsigned n_stages;
 	struct tundish_flow_stage stages[16];

@@ -319,6 +319,8 @@ static json_t *point_json(const struct benchout *out, unsigned i)
 	out_set_count(o, "prefetch_used", sum.stats.prefetch);
 	out_set_count(o, "memory_peak_bytes", sum.stats.memory_peak);
 	out_set_count(o, "jpeg_index_refused", sum.stats.index_refused);
+	out_set_count(o, "files_walked", sum.stats.files_walked);
+	out_set(o, "listing_s", json_real((double)sum.stats.listing_ns / 1e9));
 	out_set_count(o, "batches", sum.stats.batches);
 	out_set_text(o, "fetcher", fetcher(&sum.stats));
 	out_set_count(o, "reads", sum.stats.reads);

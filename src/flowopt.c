@@ -2,6 +2,8 @@
  * The options of a flow, the same for bench and feed. */
 #include "flowopt.h"
 
+#include <inttypes.h>
+
 #include "ranks.h"
 
 #define RANK_NOT_GIVEN UINT32_MAX
@@ -85,4 +87,14 @@ void flowopt_apply(struct tundish_flow_options *o, struct call *call)
 	o->max_record_bytes = shared->max_record;
 	o->max_pixels = shared->max_pixels;
 	o->listener = call->report.listener;
+}
+
+void flowopt_say_walk(struct call *call, const struct tundish_flow_stats *stats)
+{
+	if (stats->files_walked == 0)
+		return;
+	/* who waits for it wants to know why */
+	(stats->listing_ns >= 1000000000 ? report_say : report_detail)(&call->report,
+	    "note: files without an index that fits: %" PRIu64 "; finding their records took %.3f s "
+	    "(inspect --index writes one)", stats->files_walked, (double)stats->listing_ns / 1e9);
 }

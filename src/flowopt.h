@@ -49,5 +49,7 @@ int flowopt_ranks(struct tundish_flow_options *o, struct call *call);
 /* Sets o->mix, whose texts `mix` holds, and sees that there are operands or a mix. 0, or
  * EXIT_USAGE after a message. */
 int flowopt_mix(struct tundish_flow_options *o, const struct opt_list *mix, struct call *call);
+/* Says how long it took to find where the records are, where no index told it. */
+void flowopt_say_walk(struct call *call, const struct tundish_flow_stats *stats);
 /* The operands and shared options into `o`. */
 void flowopt_apply(struct tundish_flow_options *o, struct call *call);

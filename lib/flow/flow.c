@@ -458,6 +458,8 @@ TUNDISH_API void tundish_flow_stats(struct tundish_flow *f, struct tundish_flow_
 	s.memory = f->ledger.budget;
 	s.threads = f->threads;
 	s.prefetch = f->prefetch;
+	s.files_walked = f->set.walked;
+	s.listing_ns = f->set.listing_ns;
 	s.n_stages = TD_STAGES;
 	for (int i = 0; i < TD_STAGES; i++)
 		s.stages[i].name = names[i];

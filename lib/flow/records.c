@@ -103,6 +103,7 @@ static int put_file(void *ctx, void *job_, struct tundish_error *e)
 	struct td_records *set = l->set;
 	set->stream |= job->stream;
 	set->faults += job->index.faults;
+	set->walked += !job->stream && !job->index.from_sidecar;
 	set->indexes[job->file] = job->index;
 	set->first[job->file + 1] = job->index.n;
 	for (size_t i = 0; i < job->index.n; i++)
@@ -132,6 +133,7 @@ static bool wants_positions(const struct tundish_flow_options *o)
 static int list(struct td_records *set, const struct tundish_flow_options *options,
     struct tundish_error *e)
 {
+	uint64_t begun = td_now_ns();
 	struct listing l = { .set = set, .metadata = td_metadata_new(), .options = options };
 	const struct td_ordered loop = {
 		.job_bytes = sizeof(struct job),
@@ -149,6 +151,7 @@ static int list(struct td_records *set, const struct tundish_flow_options *optio
 	if (rc == 0)
 		rc = td_ordered_run(&loop, &l, NULL, e);
 	td_metadata_free(l.metadata);
+	set->listing_ns = td_now_ns() - begun;
 	return rc;
 }
 

@@ -39,6 +39,8 @@ struct td_records {
 	uint64_t max_bytes;	  /* a larger frame is not read */
 	uint64_t bytes;		  /* of all frames */
 	uint64_t faults;	  /* damage met while listing */
+	uint64_t walked;	  /* files without an index that fits */
+	uint64_t listing_ns;
 	struct td_packed *packed; /* files of gzip members that are read anywhere; NULL: not wanted */
 	struct td_part *parts;	  /* raw data read in place, without frames */
 	unsigned n_parts;

@@ -358,7 +358,7 @@ int td_pack_begin(struct td_pack *p, struct tundish_error *e)
 		.plan = &p->plan,
 		.template = p->o->name_template,
 		.with_count = p->o->count_in_name,
-		.indexed = p->compression == TUNDISH_NONE && !p->tar,
+		.indexed = (p->compression == TUNDISH_NONE || p->compression == TUNDISH_GZIP) && !p->tar,
 		.members = p->compression == TUNDISH_GZIP,
 		.append = p->append,
 		.resume = p->o->resume,

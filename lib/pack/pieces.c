@@ -24,6 +24,7 @@ void td_piece_free(struct td_piece *piece)
 		return;
 	td_buf_free(&piece->frames);
 	td_buf_free(&piece->packed);
+	free(piece->sizes);
 	free(piece->facts.classes);
 	free(piece->facts.faults);
 	free(piece);
@@ -57,7 +58,8 @@ static struct td_piece *new_piece(struct td_pieces *ps)
 	if (!piece)
 		return calloc(1, sizeof *piece);
 	const struct td_piece old = *piece;
-	*piece = (struct td_piece){ .frames = old.frames, .packed = old.packed };
+	*piece = (struct td_piece){ .frames = old.frames, .packed = old.packed, .sizes = old.sizes,
+		.sizes_cap = old.sizes_cap };
 	piece->frames.len = piece->packed.len = 0;
 	return piece;
 }
@@ -94,9 +96,10 @@ int td_pieces_add(struct td_pieces *ps, size_t shard, const void *frame, size_t 
 	if (rc < 0)
 		return rc;
 	struct td_piece *piece = ps->shards[shard].open;
-	if (!td_buf_add(&piece->frames, frame, bytes))
+	if (!td_buf_add(&piece->frames, frame, bytes) ||
+	    !td_grow(&piece->sizes, &piece->sizes_cap, piece->records, sizeof *piece->sizes))
 		return td_err_memory(e);
-	piece->records++;
+	piece->sizes[piece->records++] = bytes;
 	piece->payload_bytes += bytes - TD_FRAME_EXTRA;
 	if (piece->payload_bytes >= TD_PIECE_BYTES)
 		push_ready(ps, shard);
@@ -159,7 +162,7 @@ static int write_piece(struct td_pieces *ps, struct td_piece *piece, struct tund
 	if (piece->last)
 		rc = td_compress_tail(&piece->packed, ps->compression, ps->level, &s->sums, e);
 	const struct td_set_piece bytes = { piece->packed.data, piece->packed.len, piece->records,
-		piece->payload_bytes, NULL };
+		piece->payload_bytes, piece->sizes };
 	if (rc == 0)
 		rc = td_set_append(ps->set, piece->shard, &bytes, e);
 	return rc == 0 && piece->last ? td_set_end(ps->set, piece->shard, &piece->facts, e) : rc;

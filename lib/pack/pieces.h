@@ -18,6 +18,8 @@ struct td_piece {
 	size_t shard;
 	bool first, last; /* of the shard */
 	struct td_buf frames, packed;
+	uint64_t *sizes; /* of the frames */
+	size_t sizes_cap;
 	uint64_t records, payload_bytes;
 	uint32_t adler;
 	struct td_set_facts facts; /* of the shard, in its last piece */

@@ -114,6 +114,8 @@ static int open_data(struct td_set *s, size_t i, struct tundish_error *e)
 		rc = td_outfile_open(&shard->data, path, e);
 	if (rc == 0 && has_index(s))
 		rc = td_outfile_open(&shard->index, index, e);
+	if (rc == 0 && has_index(s) && s->o.members && !td_index_print_head(&shard->index_text))
+		rc = td_err_memory(e);
 	free(path);
 	free(index);
 	return rc;
@@ -145,10 +147,15 @@ static void flush_early(struct td_set *s, struct td_set_shard *shard, size_t byt
 	shard->since_flush = 0;
 }
 
-static int note_sizes(struct td_set_shard *shard, const struct td_set_piece *piece,
-    struct tundish_error *e)
+/* The uncompressed frames so far add up from payloads and records. */
+static uint64_t frames_bytes(const struct td_set_shard *shard)
 {
-	uint64_t offset = shard->bytes;
+	return shard->payload_bytes + shard->records * TD_FRAME_EXTRA;
+}
+
+static int note_sizes(struct td_set_shard *shard, const struct td_set_piece *piece, struct tundish_error *e)
+{
+	uint64_t offset = frames_bytes(shard);
 	for (size_t k = 0; k < piece->records; k++) {
 		const struct td_index_entry entry = { offset, piece->sizes[k] };
 		if (!td_index_print(&shard->index_text, &entry, 1))
@@ -158,22 +165,23 @@ static int note_sizes(struct td_set_shard *shard, const struct td_set_piece *pie
 	return 0;
 }
 
-/* The uncompressed frames before this one add up from payloads and records. */
-static bool note_member(struct td_set_shard *shard)
+static int note_member(const struct td_set *s, struct td_set_shard *shard, struct tundish_error *e)
 {
-	uint64_t frames = shard->payload_bytes + shard->records * TD_FRAME_EXTRA;
-	return td_buf_printf(&shard->members_text, "%c[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]",
-	    shard->members_text.len ? ',' : '[', shard->bytes, shard->records, frames);
+	bool ok = td_buf_printf(&shard->members_text, "%c[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]",
+	    shard->members_text.len ? ',' : '[', shard->bytes, shard->records, frames_bytes(shard));
+	if (ok && has_index(s))
+		ok = td_index_print_member(&shard->index_text, shard->bytes);
+	return ok ? 0 : td_err_memory(e);
 }
 
 int td_set_append(struct td_set *s, size_t i, const struct td_set_piece *piece, struct tundish_error *e)
 {
 	struct td_set_shard *shard = &s->shards[i];
 	int rc = open_shard(s, i, e);
+	if (rc == 0 && s->o.members && piece->records)
+		rc = note_member(s, shard, e);
 	if (rc == 0 && has_index(s))
 		rc = note_sizes(shard, piece, e);
-	if (rc == 0 && s->o.members && piece->records && !note_member(shard))
-		rc = td_err_memory(e);
 	if (rc == 0)
 		rc = td_outfile_write(&shard->data, piece->data, piece->bytes, e);
 	if (rc == 0 && shard->index_text.len > 1 << 20)
@@ -205,6 +213,9 @@ int td_set_end(struct td_set *s, size_t i, struct td_set_facts *facts, struct tu
 	shard->faults = facts->faults;
 	*facts = (struct td_set_facts){ 0 };
 	int rc = open_shard(s, i, e);
+	if (rc == 0 && has_index(s) && s->o.members &&
+	    !td_index_print_end(&shard->index_text, shard->bytes, frames_bytes(shard)))
+		rc = td_err_memory(e);
 	if (rc == 0)
 		rc = write_index(s, shard, e);
 	if (rc == 0)

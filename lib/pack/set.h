@@ -39,7 +39,7 @@ struct td_set_options {
 	const struct td_plan *plan;
 	const char *template;
 	bool with_count;
-	bool indexed;	     /* write index/SHARD.idx: not compressed */
+	bool indexed;	     /* write index/SHARD.idx: not compressed, or members */
 	bool members;	     /* each piece with records is a gzip member */
 	bool append;	     /* a finished set is there and stays */
 	bool resume;
@@ -72,7 +72,7 @@ struct td_set_piece {
 	const void *data;
 	size_t bytes;
 	uint64_t records, payload_bytes;
-	const uint64_t *sizes; /* of the frames; NULL: not indexed */
+	const uint64_t *sizes; /* of the frames; may be NULL where the set is not indexed */
 };
 /* Appends to shard i, which is opened where it is not yet. */
 int td_set_append(struct td_set *s, size_t i, const struct td_set_piece *piece, struct tundish_error *e);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Where the records of an uncompressed file are: DALI's text side-car, or a header walk. */
+ * Where the records of a file are, by its side-car or a walk. */
 #include "index.h"
 
 #include <fcntl.h>
@@ -13,12 +13,18 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "frame.h"
+#include "inflate.h"
 #include "input.h"
 #include "members.h"
 #include "reader.h"
+#include "unpack.h"
 #include "base/rng.h"
 
 #define DRAWS 8
+#define PEEP_BYTES 4096 /* of a member: more than its header and the first code tables have */
+/* Ours have 1 MiB and the rest of one record. */
+#define MEMBER_BYTES ((uint64_t)16 << 20)
+#define TEXT_MAX ((uint64_t)1 << 30)
 
 static int append(struct td_index *index, size_t *cap, struct td_index_entry entry,
     struct tundish_error *e)
@@ -48,68 +54,55 @@ static char *sidecar(const char *path, unsigned number)
 	return n < 0 ? NULL : out;
 }
 
-/* "OFFSET SIZE\n" at *p. */
-static bool parse_line(const char **p, const char *end, struct td_index_entry *ret)
+static bool header_fits(const uint8_t *header, const struct td_index_entry *entry)
 {
-	uint64_t v[2] = { 0 };
-	for (int i = 0; i < 2; i++) {
-		const char *start = *p;
-		while (*p < end && **p >= '0' && **p <= '9') {
-			if (td_mul_overflow(v[i], 10u, &v[i]) ||
-			    td_add_overflow(v[i], (uint64_t)(**p - '0'), &v[i]))
-				return false;
-			++*p;
-		}
-		if (*p == start)
-			return false;
-		while (i == 0 && *p < end && (**p == ' ' || **p == '\t'))
-			++*p;
-	}
-	*ret = (struct td_index_entry){ v[0], v[1] };
-	if (*p < end && **p == '\r')
-		++*p;
-	if (*p < end && *(*p)++ != '\n')
-		return false;
-	return true;
-}
-
-const char *td_index_parse(struct td_index *index, const char *text, size_t len, uint64_t size)
-{
-	uint64_t at = 0;
-	size_t cap = 0;
-	for (const char *p = text, *end = text + len; p < end;) {
-		struct td_index_entry one;
-		if (!parse_line(&p, end, &one))
-			return "a line is not \"OFFSET SIZE\"";
-		if (one.offset != at || one.bytes < TD_FRAME_EXTRA || one.bytes > size - at)
-			return "its records do not follow each other in the file";
-		at += one.bytes;
-		if (append(index, &cap, one, NULL) < 0)
-			return "out of memory";
-	}
-	return at == size ? NULL : "it ends before the file";
+	return td_frame_length_ok(header) && td_le64(header) == entry->bytes - TD_FRAME_EXTRA;
 }
 
 static bool entry_fits(struct td_input *in, const struct td_index_entry *entry)
 {
 	uint8_t header[TD_FRAME_HEADER];
 	return td_input_read(in, entry->offset, header, sizeof header, NULL) == sizeof header &&
-	       td_frame_length_ok(header) && td_le64(header) == entry->bytes - TD_FRAME_EXTRA;
+	       header_fits(header, entry);
 }
 
-/* First, last and a few drawn entries stand for all. */
-static bool entries_fit(struct td_input *in, const struct td_index *index)
+/* Does the member begin with the record that it should? */
+static bool member_fits(struct td_input *in, const struct td_index *index, size_t i)
+{
+	const struct td_mark *mark = &index->map.marks[i];
+	const struct td_index_entry *entry = &index->entries[mark->number];
+	uint8_t raw[PEEP_BYTES], header[TD_FRAME_HEADER];
+	int ended;
+	ssize_t n = td_input_read(in, mark->raw, raw, sizeof raw, NULL);
+	return n >= 4 && td_gzip_header(raw) &&
+	       td_inflate_start(ISAL_GZIP, raw, (size_t)n, header, sizeof header, &ended) == sizeof header &&
+	       header_fits(header, entry);
+}
+
+static bool part_fits(struct td_input *in, const struct td_index *index, size_t i)
+{
+	return index->gzip ? member_fits(in, index, i) : entry_fits(in, &index->entries[i]);
+}
+
+/* First, last and a few drawn entries, or members, stand for all. */
+static bool parts_fit(struct td_input *in, const struct td_index *index)
 {
 	struct td_rng rng;
-	td_rng_at(&rng, 0, 0, index->n, TD_RNG_SAMPLE);
-	if (index->n == 0)
+	size_t n = index->gzip ? index->map.n : index->n;
+	td_rng_at(&rng, 0, 0, n, TD_RNG_SAMPLE);
+	if (n == 0)
 		return true;
-	if (!entry_fits(in, index->entries) || !entry_fits(in, index->entries + index->n - 1))
-		return false;
-	for (int i = 0; i < DRAWS; i++)
-		if (!entry_fits(in, index->entries + td_rng_below(&rng, index->n)))
-			return false;
-	return true;
+	bool fit = part_fits(in, index, 0) && part_fits(in, index, n - 1);
+	for (int i = 0; fit && i < DRAWS; i++)
+		fit = part_fits(in, index, td_rng_below(&rng, n));
+	return fit;
+}
+
+static bool is_gzip(struct td_input *in)
+{
+	uint8_t start[TD_FRAME_HEADER];
+	ssize_t n = td_input_read(in, 0, start, sizeof start, NULL);
+	return n == sizeof start && td_gzip_header(start) && !td_frame_length_ok(start);
 }
 
 static int read_text(const char *path, uint64_t limit, char **ret, size_t *ret_len)
@@ -143,8 +136,9 @@ static int try_sidecar(struct td_index *index, const char *idx, const char *path
 {
 	char *text;
 	size_t len;
+	bool gzip = is_gzip(in);
 	/* a line has 43 bytes at most, and a record 16 at least */
-	uint64_t limit = in->size / TD_FRAME_EXTRA * 43 + 64;
+	uint64_t limit = gzip ? TEXT_MAX : in->size / TD_FRAME_EXTRA * 43 + 64;
 	int rc = read_text(idx, limit, &text, &len);
 	if (rc == TUNDISH_E_NOT_FOUND)
 		return 0;
@@ -153,10 +147,12 @@ static int try_sidecar(struct td_index *index, const char *idx, const char *path
 		why = td_index_parse(index, text, len, in->size);
 		free(text);
 	}
-	if (!why && !entries_fit(in, index))
+	if (!why && index->gzip != gzip)
+		why = gzip ? "the file is compressed" : "the file is not of gzip members";
+	if (!why && !parts_fit(in, index))
 		why = "lengths in the file differ";
 	if (!why) {
-		index->from_sidecar = 1;
+		index->from_sidecar = true;
 		return 1;
 	}
 	td_notice(l, "index %s does not fit %s: %s; it is ignored", TD_ESC(idx), TD_ESC(path), why);
@@ -216,6 +212,10 @@ int td_index_open(struct td_index *ret, const char *path, const struct tundish_l
 		    TD_ESC(path));
 	else if (td_reader_faults(r) == 0)
 		rc = td_index_sidecar(&index, path, l, e);
+	if (rc > 0 && index.gzip) {
+		td_index_free(&index);
+		rc = 0;
+	}
 	if (rc == 0)
 		rc = walk(&index, r, e);
 	tundish_reader_close(r);
@@ -227,9 +227,12 @@ int td_index_open(struct td_index *ret, const char *path, const struct tundish_l
 	return 0;
 }
 
+/* ---- gzip members ---- */
+
 /* Each mark must be where a record was met. */
-static bool marks_agree(const struct td_index *index, const struct td_pack_map *map)
+static bool marks_agree(const struct td_index *index)
 {
+	const struct td_pack_map *map = &index->map;
 	for (size_t i = 0; i < map->n; i++) {
 		const struct td_mark *mark = &map->marks[i];
 		if (mark->number >= index->n || index->entries[mark->number].offset != mark->offset)
@@ -238,27 +241,44 @@ static bool marks_agree(const struct td_index *index, const struct td_pack_map *
 	return true;
 }
 
+bool td_index_members_small(const struct td_index *index)
+{
+	const struct td_pack_map *map = &index->map;
+	for (size_t i = 0; i < map->n; i++) {
+		bool last = i + 1 == map->n;
+		const struct td_mark *mark = &map->marks[i], *next = last ? NULL : mark + 1;
+		uint64_t raw = (last ? map->raw : next->raw) - mark->raw;
+		uint64_t bytes = (last ? map->bytes : next->offset) - mark->offset;
+		const struct td_index_entry *end = &index->entries[(last ? index->n : next->number) - 1];
+		if (end->offset - mark->offset > MEMBER_BYTES || bytes > UINT32_MAX - PEEP_BYTES || raw > UINT32_MAX ||
+		    raw / 2 > bytes + MEMBER_BYTES)
+			return false;
+	}
+	return true;
+}
+
 /* 1 where the file can be entered at the marks. */
-static int walk_members(struct td_index *index, struct td_pack_map *map, const char *path,
-    const struct tundish_listener *l, struct tundish_error *e)
+static int walk_members(struct td_index *index, const char *path, const struct tundish_listener *l,
+    struct tundish_error *e)
 {
 	struct tundish_reader_options o;
 	struct tundish_reader *r;
+	struct td_pack_map *map = &index->map;
 	tundish_reader_options_init(&o);
 	o.crc = TUNDISH_CRC_LENGTH;
 	int rc = tundish_reader_open(&r, path, &o, e);
 	if (rc < 0)
 		return rc;
-	bool gzip = tundish_reader_compression(r) == TUNDISH_GZIP;
-	if (gzip)
+	index->gzip = tundish_reader_compression(r) == TUNDISH_GZIP;
+	if (index->gzip)
 		rc = walk(index, r, e);
 	tundish_reader_close(r);
-	if (rc < 0 || !gzip || index->faults || index->n == 0)
+	if (rc < 0 || !index->gzip || index->faults)
 		return rc;
-	const struct td_index_entry *last = &index->entries[index->n - 1];
-	map->bytes = last->offset + last->bytes;
-	if (marks_agree(index, map))
-		return td_pack_map_fits(map);
+	const struct td_index_entry *last = index->n ? &index->entries[index->n - 1] : NULL;
+	map->bytes = last ? last->offset + last->bytes : 0;
+	if ((map->n > 0) == (index->n > 0) && marks_agree(index))
+		return 1;
 	td_notice(l, "the members in tundish.json do not fit %s; they are ignored", TD_ESC(path));
 	return 0;
 }
@@ -267,57 +287,34 @@ int td_index_members(struct td_index *ret, struct td_pack_map *ret_map, const ch
     struct td_metadata *m, const struct tundish_listener *l, struct tundish_error *e)
 {
 	struct td_index index = { 0 };
-	struct td_pack_map map = { 0 };
 	struct td_input in;
-	int rc = td_input_open(&in, path, e);
-	if (rc < 0)
-		return rc;
-	map.raw = in.size;
-	if (in.size != TD_SIZE_UNKNOWN)
-		rc = td_members_sidecar(&map.marks, &map.n, path, &in, m, l, e);
-	td_input_close(&in);
-	if (rc > 0)
-		rc = walk_members(&index, &map, path, l, e);
-	if (rc <= 0) {
+	int rc = td_index_sidecar(&index, path, l, e);
+	if (rc < 0 || (rc = td_input_open(&in, path, e)) < 0) {
 		td_index_free(&index);
-		free(map.marks);
 		return rc;
 	}
+	rc = index.gzip;
+	if (rc == 0 && in.size != TD_SIZE_UNKNOWN) {
+		td_index_free(&index);
+		index.map.raw = in.size;
+		rc = td_members_sidecar(&index.map.marks, &index.map.n, path, &in, m, l, e);
+		if (rc > 0)
+			rc = walk_members(&index, path, l, e);
+	}
+	td_input_close(&in);
+	if (rc <= 0 || !td_index_members_small(&index)) {
+		td_index_free(&index);
+		return TD_MIN(rc, 0);
+	}
+	*ret_map = index.map;
+	index.map = (struct td_pack_map){ 0 };
 	*ret = index;
-	*ret_map = map;
 	return 1;
 }
 
 void td_index_free(struct td_index *index)
 {
 	free(index->entries);
+	free(index->map.marks);
 	*index = (struct td_index){ 0 };
-}
-
-static uint8_t *print_number(uint8_t *out, uint64_t value, char end)
-{
-	uint8_t digits[20];
-	unsigned n = 0;
-	do
-		digits[n++] = (uint8_t)('0' + value % 10);
-	while (value /= 10);
-	while (n > 0)
-		*out++ = digits[--n];
-	*out++ = (uint8_t)end;
-	return out;
-}
-
-/* By hand: small records come by the million. */
-bool td_index_print(struct td_buf *out, const struct td_index_entry *entries, size_t n)
-{
-	size_t most;
-	if (td_mul_overflow(n, 42u, &most) || !td_buf_reserve(out, most))
-		return false;
-	uint8_t *at = out->data + out->len;
-	for (size_t i = 0; i < n; i++) {
-		at = print_number(at, entries[i].offset, ' ');
-		at = print_number(at, entries[i].bytes, '\n');
-	}
-	out->len = (size_t)(at - out->data);
-	return true;
 }

@@ -73,11 +73,32 @@ int td_members_sidecar(struct td_mark **ret, size_t *ret_n, const char *path, st
 	const json_t *shard;
 	int rc = td_metadata_shard(m, &shard, path, e);
 	const json_t *list = json_object_get(shard, "members"), *bytes = json_object_get(shard, "bytes");
-	if (rc < 0 || json_array_size(list) == 0)
+	const json_t *records = json_object_get(shard, "records");
+	bool empty = json_is_integer(records) && json_integer_value(records) == 0;
+	if (rc < 0 || (json_array_size(list) == 0 && !empty))
 		return rc;
-	if (json_is_integer(bytes) && (uint64_t)json_integer_value(bytes) == in->size)
+	bool sized = json_is_integer(bytes) && (uint64_t)json_integer_value(bytes) == in->size;
+	if (sized && empty) {
+		*ret = NULL;
+		*ret_n = 0;
+		return 1;
+	}
+	if (sized)
 		rc = read_marks(ret, ret_n, list, in, e);
 	if (rc == 0)
 		td_notice(l, "the members in tundish.json do not fit %s; they are ignored", TD_ESC(path));
 	return rc;
+}
+
+struct td_mark td_mark_before(const struct td_mark *marks, size_t n, uint64_t number)
+{
+	size_t low = 0, high = n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (marks[middle].number <= number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? marks[low - 1] : (struct td_mark){ 0 };
 }

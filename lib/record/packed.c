@@ -12,8 +12,6 @@
 #include "members.h"
 
 #define MOST_MEMBERS 256 /* that stay inflated */
-/* Ours have 1 MiB, or one record. */
-#define MEMBER_BYTES ((uint64_t)16 << 20)
 #define SLACK 64
 
 struct member {
@@ -99,18 +97,6 @@ static uint64_t raw_bytes(const struct td_pack_map *map, size_t i)
 static uint64_t inflated_bytes(const struct td_pack_map *map, size_t i)
 {
 	return (i + 1 < map->n ? map->marks[i + 1].offset : map->bytes) - map->marks[i].offset;
-}
-
-bool td_pack_map_fits(const struct td_pack_map *map)
-{
-	for (size_t i = 0; i < map->n; i++) {
-		uint64_t bytes = inflated_bytes(map, i), raw = raw_bytes(map, i);
-		bool one = i + 1 < map->n && map->marks[i + 1].number - map->marks[i].number == 1;
-		if ((bytes > MEMBER_BYTES && !one) || bytes > UINT32_MAX - SLACK || raw > UINT32_MAX ||
-		    raw / 2 > bytes + MEMBER_BYTES)
-			return false;
-	}
-	return true;
 }
 
 static size_t member_of(const struct td_pack_map *map, uint64_t offset)

@@ -13,7 +13,13 @@
  * member that is held by nobody is dropped for another when they take more than they may.
  */
 struct td_packed;
-struct td_mark; /* see members.h */
+
+/* A place in a file where reading can begin. */
+struct td_mark {
+	uint64_t number; /* of the record that starts there */
+	uint64_t offset; /* of its frame, in what the file decompresses to */
+	uint64_t raw;	 /* of the gzip member, in the file; 0 where it is not compressed */
+};
 
 /* Where the members of a file lie; freed with the set of files it is given to. */
 struct td_pack_map {
@@ -33,8 +39,6 @@ bool td_packed_has(const struct td_packed *p, size_t file);
 void td_packed_move(struct td_packed *p, size_t to, size_t from);
 /* Any file of them is such a one. */
 bool td_packed_any(const struct td_packed *p);
-/* Whether its members are small enough to be inflated for one record. */
-bool td_pack_map_fits(const struct td_pack_map *map);
 /* A frame of that file, open as `fd`. CORRUPT: its member is not what was listed. Errors: IO,
  * MEMORY. Any thread. */
 int td_packed_read(struct td_packed *p, size_t file, int fd, uint64_t offset, uint64_t bytes,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/path.h"
 #include "damage.h"
 #include "foreign.h"
 #include "frame.h"
@@ -399,20 +400,6 @@ static void jump(struct tundish_reader *r, struct td_mark to)
 	r->number = to.number;
 }
 
-/* The last place noted that is not behind a record. */
-static struct td_mark mark_before(const struct tundish_reader *r, uint64_t number)
-{
-	size_t low = 0, high = r->n_marks;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (r->marks[middle].number <= number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? r->marks[low - 1] : (struct td_mark){ 0 };
-}
-
 /* Goes through frames up to a record, saying nothing of damage: 1 there, 0 not there. */
 static int pass_to(struct tundish_reader *r, uint64_t number, struct tundish_error *e)
 {
@@ -433,6 +420,19 @@ static int pass_to(struct tundish_reader *r, uint64_t number, struct tundish_err
 	return rc;
 }
 
+void td_reader_note(struct tundish_reader *r)
+{
+	r->marking = true;
+	if (r->unpack)
+		td_unpack_note_members(r->unpack);
+}
+
+const struct td_mark *td_reader_marks(const struct tundish_reader *r, size_t *ret_n)
+{
+	*ret_n = r->n_marks;
+	return r->marks;
+}
+
 static int find_members(struct tundish_reader *r, struct tundish_error *e)
 {
 	struct td_metadata *own = r->metadata ? NULL : td_metadata_new(), *m = own ? own : r->metadata;
@@ -447,15 +447,20 @@ static int begin_marking(struct tundish_reader *r, struct tundish_error *e)
 {
 	if (r->marking)
 		return 0;
-	r->marking = true;
-	if (r->unpack)
-		td_unpack_note_members(r->unpack);
-	bool on_disk = r->in.size != TD_SIZE_UNKNOWN && !r->in.memory;
-	int rc = 0;
-	if (on_disk && r->compression == TUNDISH_GZIP)
+	td_reader_note(r);
+	bool gzip = r->compression == TUNDISH_GZIP;
+	if (r->in.size == TD_SIZE_UNKNOWN || r->in.memory || (r->unpack && !gzip))
+		return 0;
+	int rc = td_index_sidecar(&r->index, r->path, &r->o.listener, e);
+	if (rc > 0 && r->index.gzip && gzip) {
+		r->marks = r->index.map.marks;
+		r->n_marks = r->index.map.n;
+		r->index.map.marks = NULL;
+	} else if (rc == 0 && gzip) {
 		rc = find_members(r, e);
-	else if (on_disk && !r->unpack)
-		rc = td_index_sidecar(&r->index, r->path, &r->o.listener, e);
+	}
+	if (r->unpack || r->index.gzip)
+		td_index_free(&r->index);
 	r->marks_cap = r->n_marks;
 	return TD_MIN(rc, 0);
 }
@@ -471,7 +476,7 @@ static int seek_record(struct tundish_reader *r, uint64_t number, struct tundish
 			there ? r->index.entries[number].offset : r->in.size, 0 });
 		return there;
 	}
-	struct td_mark near = mark_before(r, number);
+	struct td_mark near = td_mark_before(r->marks, r->n_marks, number);
 	if (r->in.size == TD_SIZE_UNKNOWN && number < r->number)
 		return td_err(e, TUNDISH_E_UNSUPPORTED, "%s: a stream does not go back to record %"
 		    PRIu64, TD_ESC(r->path), number);
@@ -565,6 +570,7 @@ int td_reader_walk(struct tundish_reader *r, struct td_index_entry *ret, uint64_
 	rc = seekable(r) ? next_header(r, &bytes, &r->error) : next_frame(r, false, &bytes, &r->error);
 	if (rc <= 0)
 		return finish(r, rc, e);
+	note_mark(r);
 	*ret = (struct td_index_entry){ offset(r), bytes + TD_FRAME_EXTRA };
 	*ret_number = r->number++;
 	td_window_skip_to(&r->w, ret->offset + ret->bytes);
@@ -618,12 +624,6 @@ void tundish_reader_options_init(struct tundish_reader_options *ret_options)
 	};
 }
 
-static bool ends_with(const char *s, const char *end)
-{
-	size_t n = strlen(s), m = strlen(end);
-	return n >= m && strcmp(s + n - m, end) == 0;
-}
-
 /* A file that is no TFRecord file at all: one fault, and no record. */
 static int refuse(struct tundish_reader *r, const char *what, struct tundish_error *e)
 {
@@ -651,7 +651,8 @@ static int unpack(struct tundish_reader *r, struct tundish_error *e)
 static void compression_notice(struct tundish_reader *r)
 {
 	const struct tundish_listener *l = &r->o.listener;
-	if (r->compression != TUNDISH_NONE || !(ends_with(r->path, ".gz") || ends_with(r->path, ".zz")))
+	const char *suffix = td_path_suffix(r->path);
+	if (r->compression != TUNDISH_NONE || (strcmp(suffix, ".gz") != 0 && strcmp(suffix, ".zz") != 0))
 		return;
 	if (have(r) == 0)
 		td_notice(l, "%s: not gzip data (empty file)", TD_ESC(r->path));
@@ -772,6 +773,11 @@ uint64_t td_reader_memory(const struct tundish_reader *r)
 uint64_t td_reader_number(const struct tundish_reader *r)
 {
 	return r->number;
+}
+
+int td_reader_regular(const struct tundish_reader *r)
+{
+	return r->in.size != TD_SIZE_UNKNOWN;
 }
 
 int td_reader_seekable(const struct tundish_reader *r)

@@ -11,6 +11,11 @@
 int td_reader_walk(struct tundish_reader *r, struct td_index_entry *ret, uint64_t *ret_number,
     struct tundish_error *e);
 
+/* From here on places are noted where reading can begin, records at the start of gzip members
+ * among them (of those that follow each other closely one only), for as long as there is memory. */
+void td_reader_note(struct tundish_reader *r);
+const struct td_mark *td_reader_marks(const struct tundish_reader *r, size_t *ret_n);
+
 /* What tundish.json says of it is taken from there, which must outlive it. */
 struct td_metadata;
 void td_reader_metadata(struct tundish_reader *r, struct td_metadata *m);
@@ -32,6 +37,9 @@ uint64_t td_reader_memory(const struct tundish_reader *r);
 
 /* The number that the next record will have; behind the last one, how many there are. */
 uint64_t td_reader_number(const struct tundish_reader *r);
+
+/* A regular file. */
+int td_reader_regular(const struct tundish_reader *r);
 
 /* An uncompressed regular file. */
 int td_reader_seekable(const struct tundish_reader *r);

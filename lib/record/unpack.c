@@ -141,14 +141,17 @@ static int pass_member(struct td_unpack *u, struct tundish_error *e)
 	return find_member(u, e);
 }
 
-/* Members are a help, no more: without memory for them it goes on. */
+/* The first is noted in any case: it is entered before anybody can ask. Members are a help, no
+ * more: without memory for them it goes on. */
 static void note_member(struct td_unpack *u)
 {
-	const struct td_member *last = u->n_members ? u->members + u->n_members - 1 : NULL;
-	if (!u->note || (last && u->out < last->out + MEMBER_STEP) ||
-	    !td_grow(&u->members, &u->members_cap, u->n_members, sizeof *u->members))
-		return;
-	u->members[u->n_members++] = (struct td_member){ u->start, u->out };
+	struct td_member *last = u->n_members ? u->members + u->n_members - 1 : NULL;
+	/* members without bytes are passed over */
+	if (last && last->out == u->out)
+		last->raw = u->start;
+	else if ((!last || (u->note && u->out >= last->out + MEMBER_STEP)) &&
+		 td_grow(&u->members, &u->members_cap, u->n_members, sizeof *u->members))
+		u->members[u->n_members++] = (struct td_member){ u->start, u->out };
 }
 
 /* Is the next member there already? */

@@ -331,13 +331,43 @@ PY
 	holds "$stderr" "gzip members of our own"
 }
 
-@test "compressed files with members that are damaged are read forward only" {
+@test "a damaged member costs its records; without an index the file is read forward only" {
 	records r 0 150 20000
 	tundish shard r -q -o set/r --compress gzip
 	file=$(echo set/r*.tfrecord*)
 	printf '\xff\xff\xff' | dd of=$file bs=1 seek=2500 conv=notrunc status=none
+	run_split 1 feed set --ops select:id --to null --shuffle full
+	holds "$stderr" "record 60 at byte"
+	same "$(echo "$stderr" | grep -c "its gzip member is damaged")" 53
+	rm -r set/index
 	run_split 2 feed set --ops select:id --to null --shuffle full
 	holds "$stderr" "buffer:N"
+}
+
+@test "gzip members are found by their index; where there is none the walk is told" {
+	records r 0 150 20000
+	tundish shard r -q -o set/r --shards 4 --compress gzip
+	same "$(tundish feed set --ops select:id --to null --shuffle full -v 2>&1 | grep -c "an index that fits")" 0
+	want=$(tundish feed set --ops select:id --to hash --shuffle full -q)
+	rm set/index/*00002-of*
+	echo "gzip 2" >set/index/r-train.tfrecord-00001-of-00004.idx
+	run_split 0 feed set --ops select:id --to hash --shuffle full -v
+	same "$output" "$want"
+	holds "$stderr" "it has a form that is not known"
+	holds "$stderr" "files without an index that fits: 2; finding their records took 0."
+	json=$(tundish bench set --ops select:id --shuffle full --json -q --seconds 1 --repeat 1)
+	holds "$json" '"files_walked": 2'
+	# shards without records do not make streams of the others
+	records e 0 1 20000
+	tundish shard e -q -o few/e --shards 4 --compress gzip
+	same "$(tundish feed few --ops select:id --batch 1 --to raw --shuffle full -q | wc -c)" 8
+	rm -r few/index
+	same "$(tundish feed few --ops select:id --batch 1 --to raw --shuffle full -q | wc -c)" 8
+	# all that is known of members is gone
+	rm -r set/index set/tundish.json
+	run_split 2 feed set --ops select:id --to hash --shuffle full
+	run_split 0 inspect --index set
+	same "$(tundish feed set --ops select:id --to hash --shuffle full -q)" "$want"
 }
 
 @test "--rank-by file: each rank has whole files, in orders of its own" {

@@ -222,6 +222,33 @@ CASES=$SOURCE/tests/golden/cases
 	holds "$stderr" "no index: "
 }
 
+@test "--index finds the gzip members that begin with records" {
+	for i in $(seq 12); do cp -r "$DATA/photos" in$i; done
+	tundish convert -q in* -o a/p --shards 2 --compress gzip
+	tundish shard -q a -o plain/p --shards 1
+	cp -r a/index before
+	grep -q "^gzip 1$" a/index/*00000*
+	[ "$(grep -c "^@" a/index/*00000*)" -gt 1 ]
+	rm -r a/index
+	for threads in 1 3; do
+		run_split 0 inspect --index a --threads $threads
+		diff -r before a/index
+	done
+	same "$(tundish inspect a --record 100 --raw | sha256sum)" "$(tundish inspect plain --record 100 --raw | sha256sum)"
+	rm a/tundish.json
+	run_split 0 count --json --trust --per-file a
+	holds "$output" '"source": "index"'
+	# members of others are taken together where a record goes from one into the next
+	mkdir b
+	(head -c 300000 plain/p-train* | gzip; tail -c +300001 plain/p-train* | gzip) >b/cut.tfrecord.gz
+	tundish shard -q a -o zlib/p --compress zlib
+	cp zlib/p-train* b/zlib
+	run_split 0 inspect --index b
+	holds "$stderr" "no index: b/zlib: only uncompressed and GZIP files can be indexed"
+	same "$(ls b/index)" cut.tfrecord.gz.idx
+	same "$(tundish feed b/cut.tfrecord.gz --shuffle full --to hash -q)" "$(tundish feed plain --shuffle full --to hash -q)"
+}
+
 @test "case 78: what a header says is told, whatever it is; decoding has a limit" {
 	d=$CASES/78-impossible-sizes/in/c
 	run_split 0 inspect "$d/png-20000x20000-real.png"

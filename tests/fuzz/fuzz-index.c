@@ -34,7 +34,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 			MUST(index.entries[i].offset == at && index.entries[i].bytes >= TD_FRAME_EXTRA);
 			at += index.entries[i].bytes;
 		}
-		MUST(at == size);
+		const struct td_pack_map *map = &index.map;
+		MUST(at == (index.gzip ? map->bytes : size) && (map->n > 0) == (index.gzip && index.n > 0));
+		for (size_t i = 0; i < map->n; i++) {
+			const struct td_mark *mark = &map->marks[i];
+			MUST(mark->raw < size && mark->number < index.n && index.entries[mark->number].offset == mark->offset);
+			MUST(i == 0 || (mark->raw > mark[-1].raw && mark->number > mark[-1].number));
+		}
+		td_index_members_small(&index);
 	}
 	td_index_free(&index);
 	return 0;

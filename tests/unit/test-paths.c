@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/infile.h"
 #include "base/outfile.h"
 #include "base/rng.h"
 #include "record/frame.h"
@@ -204,7 +205,7 @@ static void test_index(void **state)
 	assert_int_equal(td_index_open(&index, source_path("tests/golden/cases/16-stale-index/a.tfrecord"),
 	    &r.o.listener, &r.e), 0);
 	assert_int_equal(index.n, 3);
-	assert_int_equal(index.from_sidecar, 0);
+	assert_false(index.from_sidecar);
 	assert_non_null(strstr(NOTICES(&r), "a.idx does not fit"));
 	assert_non_null(strstr(NOTICES(&r), "do not follow each other"));
 	read_free(&r);
@@ -303,6 +304,7 @@ static void test_members(void **state)
 	struct read r;
 	snprintf(path, sizeof path, "%s", make_packed());
 	assert_int_equal(td_input_open(&in, path, NULL), 0);
+	assert_int_equal(remove(in_folder("out/index/x-train.tfrecord-00000-of-00001.idx")), 0);
 	struct td_metadata *metadata = td_metadata_new();
 	assert_int_equal(td_members_sidecar(&marks, &n, path, &in, metadata, NULL, NULL), 1);
 	assert_int_equal(n, 4);
@@ -340,6 +342,72 @@ static void test_members(void **state)
 	free(marks);
 }
 
+/* Writes an index of the packed shard and asks for record 3 of it: what was told. */
+static const char *try_text(const char *path, const char *text, struct read *r)
+{
+	static struct td_buf notices;
+	assert_int_equal(td_write_file(in_folder("out/index/x-train.tfrecord-00000-of-00001.idx"),
+	    (const uint8_t *)text, strlen(text), NULL), 0);
+	assert_int_equal(ask_record(path, 3, r), 3);
+	notices.len = 0;
+	assert_true(td_buf_printf(&notices, "%s", NOTICES(r)));
+	read_free(r);
+	return (const char *)notices.data;
+}
+
+static void test_packed_index(void **state)
+{
+	(void)state;
+	char path[256], *text = NULL;
+	struct td_index index, walked;
+	struct td_pack_map map, other;
+	struct td_metadata *metadata = td_metadata_new();
+	struct td_buf good = { 0 };
+	struct read r;
+	snprintf(path, sizeof path, "%s", make_packed());
+	assert_int_equal(td_index_members(&index, &map, path, metadata, NULL, NULL), 1);
+	assert_true(index.from_sidecar);
+	assert_int_equal(map.n, 4);
+	const char *idx = in_folder("out/index/x-train.tfrecord-00000-of-00001.idx");
+	assert_int_equal(td_read_file(&good, idx, 100000, NULL), 0);
+	assert_true(td_buf_add(&good, "", 1));
+	/* as the walk finds it */
+	assert_int_equal(remove(idx), 0);
+	assert_int_equal(td_index_members(&walked, &other, path, metadata, NULL, NULL), 1);
+	assert_false(walked.from_sidecar);
+	assert_int_equal(walked.n, PACKED);
+	assert_memory_equal(walked.entries, index.entries, PACKED * sizeof *index.entries);
+	assert_int_equal(other.n, 4);
+	assert_memory_equal(other.marks, map.marks, 4 * sizeof *map.marks);
+	assert_int_equal(other.bytes, map.bytes);
+	assert_int_equal(other.raw, map.raw);
+	/* other texts are named, and not believed */
+	static const char *const bad[] = { "gzip 1\n", "gzip 1\n@ 0\n0 70016\nend 70016 70016\n", "gzip 2\n", "gzip 1",
+		"gzip 1\n0 70016\n", "gzip 1\n@ 99999999999999999999\n", "gzip 1\n@ 0\n@ 0\n0 70016\n",
+		"gzip 1\n@ 0\n0 18446744073709551615\n18446744073709551615 16\n", "0 70016\n", "" };
+	for (size_t i = 0; i < TD_COUNT(bad); i++)
+		assert_non_null(strstr(try_text(path, bad[i], &r), "does not fit"));
+	assert_string_equal(try_text(path, (const char *)good.data, &r), "");
+	/* the same lengths elsewhere: the second member begins a byte later, or with another record */
+	assert_true(asprintf(&text, "%s", (const char *)good.data) > 0);
+	char *at = strstr(text, "\n@ ") + 1;
+	at = strstr(at, "\n@ ") + 3;
+	at[strcspn(at, "\n") - 1] ^= 1;
+	assert_non_null(strstr(try_text(path, text, &r), "lengths in the file differ"));
+	free(text);
+	/* what inflates to more than deflate can make of it */
+	assert_true(asprintf(&text, "gzip 1\n@ 0\n0 %llu\nend %llu %llu\n", 1ull << 40,
+	    (unsigned long long)map.raw, 1ull << 40) > 0);
+	assert_non_null(strstr(try_text(path, text, &r), "another size"));
+	free(text);
+	td_index_free(&index);
+	td_index_free(&walked);
+	free(map.marks);
+	free(other.marks);
+	td_buf_free(&good);
+	td_metadata_free(metadata);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -349,6 +417,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_json_files, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(test_index, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(test_members, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(test_packed_index, make_folder, remove_folder),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
