@@ -19,6 +19,7 @@ static struct td_entropy_client *client(j_decompress_ptr c)
 void td_entropy_free(struct td_entropy *t)
 {
 	td_buf_free(&t->clean);
+	td_buf_free(&t->walk);
 	td_buf_free(&t->ends);
 }
 
@@ -30,14 +31,26 @@ static bool build_tables(struct td_entropy *t, j_decompress_ptr c)
 		int which = c->MCU_membership[i];
 		int dc = c->cur_comp_info[which]->dc_tbl_no,
 		    ac = c->cur_comp_info[which]->ac_tbl_no;
+		JHUFF_TBL *dc_code = c->dc_huff_tbl_ptrs[dc], *ac_code = c->ac_huff_tbl_ptrs[ac];
 		t->mcu.block[i].dc = &t->dc_tables[dc];
 		t->mcu.block[i].ac = &t->ac_tables[ac];
+		t->mcu.block[i].skip = &t->skip_tables[ac];
 		t->mcu.block[i].component = (unsigned)which;
-		if (!c->dc_huff_tbl_ptrs[dc] || !c->ac_huff_tbl_ptrs[ac] ||
-		    !td_huff_build_dc(&t->dc_tables[dc], c->dc_huff_tbl_ptrs[dc]->bits,
-			c->dc_huff_tbl_ptrs[dc]->huffval) ||
-		    !td_huff_build_ac(&t->ac_tables[ac], c->ac_huff_tbl_ptrs[ac]->bits,
-			c->ac_huff_tbl_ptrs[ac]->huffval))
+		if (!dc_code || !ac_code ||
+		    !td_huff_build_dc(&t->dc_tables[dc], dc_code->bits, dc_code->huffval) ||
+		    !td_huff_build_skip(&t->skip_tables[ac], ac_code->bits, ac_code->huffval))
+			return false;
+	}
+	return true;
+}
+
+/* For those blocks that are wanted. */
+static bool build_values(struct td_entropy *t, j_decompress_ptr c)
+{
+	for (int i = 0; i < c->num_components; i++) {
+		int ac = c->cur_comp_info[i]->ac_tbl_no;
+		const JHUFF_TBL *code = c->ac_huff_tbl_ptrs[ac];
+		if (!td_huff_build_ac(&t->ac_tables[ac], code->bits, code->huffval))
 			return false;
 	}
 	return true;
@@ -119,6 +132,8 @@ static bool enter_interval(struct td_entropy *t, size_t i)
 	return true;
 }
 
+#define MOST_OFFSET 0x1ffffffu
+
 struct entry {
 	size_t offset;
 	unsigned bit;
@@ -137,7 +152,7 @@ static struct entry unpack(const struct td_entries *entries, size_t i)
 static bool add_packed(struct td_buf *out, const struct entry *e)
 {
 	uint64_t v = e->offset | (uint64_t)e->bit << 25;
-	if (e->offset > 0x1ffffff)
+	if (e->offset > MOST_OFFSET)
 		return false;
 	for (unsigned k = 0; k < 3; k++) {
 		if (e->dc[k] < -2048 || e->dc[k] > 2047)
@@ -212,29 +227,72 @@ static bool seek(struct td_entropy *t, uint64_t mcu)
 	return n == 0 || t->huff->pass(&t->mcu, &t->bits, t->dc, n);
 }
 
+/* Adds those marks that entries are wanted for. */
+struct indexing {
+	const struct td_entropy *t;
+	uint32_t spacing;
+	uint64_t mcu, next;	 /* MCU of the first mark; of the next entry */
+	size_t counted, stuffed; /* stuffed zeros in so many bytes */
+	struct td_buf *out;
+};
+
+static size_t count_ff(const uint8_t *p, size_t n)
+{
+	size_t sum = 0;
+	while (n > 0) {
+		size_t some = TD_MIN(n, (size_t)255);
+		uint8_t found = 0; /* small, so that the compiler counts many at once */
+		for (size_t i = 0; i < some; i++)
+			found = (uint8_t)(found + (p[i] == 0xff));
+		sum += found;
+		p += some;
+		n -= some;
+	}
+	return sum;
+}
+
+static bool add_entry(struct indexing *x, const struct td_mark *m)
+{
+	size_t place = m->place / 8;
+	x->stuffed += count_ff(x->t->clean.data + x->counted, place - x->counted);
+	x->counted = place;
+	struct entry e = { .offset = place + x->stuffed, .bit = m->place % 8 };
+	memcpy(e.dc, m->dc, sizeof e.dc);
+	uint32_t row = x->t->mcus_per_row;
+	x->next = TD_MIN(x->next + x->spacing, (x->next / row + 1) * row);
+	return add_packed(x->out, &e);
+}
+
+static bool add_entries(struct indexing *x, const struct td_mark *marks, size_t n)
+{
+	for (size_t i = 0; i < n; i++, x->mcu++) {
+		for (int k = 0; k < 3; k++)
+			if (marks[i].dc[k] != (int16_t)marks[i].dc[k])
+				return false;
+		if (x->mcu == x->next && !add_entry(x, &marks[i]))
+			return false;
+	}
+	return true;
+}
+
 bool td_entropy_index(j_decompress_ptr c, uint32_t spacing, struct td_buf *out)
 {
 	struct td_entropy *t = &client(c)->entropy;
 	uint64_t mcus = (uint64_t)c->MCUs_per_row * c->MCU_rows_in_scan;
 	t->entries = NULL;
-	if (!start_scan(t, c) || t->interval || c->num_components > 3 || !unstuff_all(t))
+	if (!start_scan(t, c) || t->interval || c->num_components > 3 || !unstuff_all(t) ||
+	    t->clean.len > MOST_OFFSET || !td_buf_fit(&t->walk, sizeof(struct td_walk)))
 		return false;
-	size_t counted = 0, stuffed = 0;
-	for (uint64_t mcu = 0; mcu < mcus;) {
-		if (!seek(t, mcu))
+	struct td_walk *w = (void *)t->walk.data;
+	struct indexing x = { .t = t, .spacing = spacing, .out = out };
+	w->marks[0] = (struct td_mark){ 0 };
+	while (x.mcu < mcus) {
+		size_t n = t->huff->walk(&t->mcu, t->clean.data, t->clean.len, w, mcus - x.mcu);
+		if (n == 0 || !add_entries(&x, w->marks, n))
 			return false;
-		size_t place = (size_t)(td_bits_place(&t->bits, t->clean.data) / 8);
-		for (; counted < place; counted++)
-			stuffed += t->clean.data[counted] == 0xff;
-		struct entry e = { .offset = place + stuffed,
-			.bit = td_bits_place(&t->bits, t->clean.data) % 8 };
-		memcpy(e.dc, t->dc, sizeof e.dc);
-		if (!add_packed(out, &e))
-			return false;
-		uint64_t row_end = (mcu / t->mcus_per_row + 1) * t->mcus_per_row;
-		mcu = TD_MIN(mcu + spacing, row_end);
+		w->marks[0] = w->marks[n];
 	}
-	return seek(t, mcus);
+	return true;
 }
 
 #if HAVE_JPEGINT_H
@@ -270,7 +328,7 @@ bool td_entropy_attach(
     j_decompress_ptr c, uint32_t first_col, uint32_t last_col, const struct td_entries *entries)
 {
 	struct td_entropy *t = &client(c)->entropy;
-	if (!start_scan(t, c))
+	if (!start_scan(t, c) || !build_values(t, c))
 		return false;
 	t->first_col = first_col;
 	t->last_col = last_col;

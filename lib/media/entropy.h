@@ -26,9 +26,11 @@ struct td_entries {
 struct td_entropy {
 	struct td_huff_dc dc_tables[4];
 	struct td_huff_ac ac_tables[4];
+	struct td_huff_skip skip_tables[4];
 	struct td_mcu mcu;
 	const struct td_huff *huff;
 	struct td_buf clean; /* the scan without stuffed zeros, or the stretch at hand */
+	struct td_buf walk;  /* struct td_walk, while an index is made */
 	struct td_buf ends;  /* size_t: where each restart interval ends in there */
 	const uint8_t *scan;
 	size_t scan_bytes;

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Baseline JPEG's Huffman codes: tables, and blocks of coefficients from bits. */
-#include "huffman.h"
-
-#include <string.h>
+#include "huffman-bits.h"
 
 #include "base/bits.h"
 
-#define LOOKUPS (1u << TD_HUFF_BITS)
-#define END_OF_BLOCK 128 /* places to go on: out of any block */
+#define LOOKUPS TD_HUFF_LOOKUPS
 
 /* Place in a block by its number in the file plus one. Whatever is no coefficient goes
  * to place 0, which the DC value is written to last. */
@@ -54,9 +51,7 @@ static void fill_symbols(uint16_t symbols[LOOKUPS], const struct td_huff_code *c
 	memset(symbols + at, 0, (LOOKUPS - at) * sizeof *symbols);
 }
 
-/* 1 and the symbols when the code is another than before, 0 when it is the same, -1
- * when it is none: then the next one counts as another. */
-static int new_code(struct td_huff_code *c, uint16_t symbols[LOOKUPS], const uint8_t bits[17],
+int td_huff_new_code(struct td_huff_code *c, uint16_t symbols[LOOKUPS], const uint8_t bits[17],
     const uint8_t values[256])
 {
 	if (same_code(c, bits, values))
@@ -72,7 +67,7 @@ static int new_code(struct td_huff_code *c, uint16_t symbols[LOOKUPS], const uin
 bool td_huff_build_dc(struct td_huff_dc *t, const uint8_t bits[17], const uint8_t values[256])
 {
 	uint16_t symbols[LOOKUPS];
-	int rc = new_code(&t->code, symbols, bits, values);
+	int rc = td_huff_new_code(&t->code, symbols, bits, values);
 	if (rc <= 0)
 		return rc == 0;
 	for (unsigned i = 0; i < LOOKUPS; i++) {
@@ -83,13 +78,6 @@ bool td_huff_build_dc(struct td_huff_dc *t, const uint8_t bits[17], const uint8_
 	return true;
 }
 
-/* Places to go on and bits of the value: the upper bytes of a part of a lookup. */
-static unsigned places(unsigned symbol)
-{
-	unsigned run = symbol >> 4 & 15, size = symbol & 15;
-	return size == 0 && run != 15 ? END_OF_BLOCK : run + 1;
-}
-
 static uint64_t part(unsigned total, unsigned symbol, unsigned go_on)
 {
 	return go_on | (64 - total) << 8 | (symbol & 15) << 16;
@@ -98,7 +86,7 @@ static uint64_t part(unsigned total, unsigned symbol, unsigned go_on)
 bool td_huff_build_ac(struct td_huff_ac *t, const uint8_t bits[17], const uint8_t values[256])
 {
 	uint16_t symbols[LOOKUPS];
-	int rc = new_code(&t->code, symbols, bits, values);
+	int rc = td_huff_new_code(&t->code, symbols, bits, values);
 	if (rc <= 0)
 		return rc == 0;
 	for (unsigned i = 0; i < LOOKUPS; i++) {
@@ -107,28 +95,17 @@ bool td_huff_build_ac(struct td_huff_ac *t, const uint8_t bits[17], const uint8_
 			t->fast[i] = 0;
 			continue;
 		}
-		uint64_t one = part(total, first, places(first)), two = part(total, first, 0);
+		uint64_t one = part(total, first, td_huff_places(first)), two = part(total, first, 0);
 		unsigned second =
 		    total < TD_HUFF_BITS ? symbols[i << total & (LOOKUPS - 1)] : 0;
-		if (places(first) != END_OF_BLOCK && second &&
+		if (td_huff_places(first) != TD_HUFF_END && second &&
 		    total + (second >> 8) <= TD_HUFF_BITS) {
 			total += (second >> 8) + (second & 15);
-			two = part(total, second, places(second));
+			two = part(total, second, td_huff_places(second));
 		}
 		t->fast[i] = total | one << 8 | two << 32;
 	}
 	return true;
-}
-
-#define BODY static inline __attribute__((always_inline))
-
-BODY void refill(struct td_bits *b)
-{
-	uint64_t next;
-	memcpy(&next, b->at, sizeof next);
-	b->buf |= __builtin_bswap64(next) >> b->n;
-	b->at += (63 - b->n) >> 3;
-	b->n |= 56;
 }
 
 void td_bits_start(struct td_bits *b, const uint8_t *at, const uint8_t *end, unsigned skip_bits)
@@ -139,23 +116,7 @@ void td_bits_start(struct td_bits *b, const uint8_t *at, const uint8_t *end, uns
 	b->n -= skip_bits;
 }
 
-BODY void take(struct td_bits *b, uint64_t bits)
-{
-	b->buf <<= bits & 63;
-	b->n -= (uint8_t)bits;
-}
-
-/* The value whose `size` bits end where `right` bits are left; a first bit 0 means that
- * it is negative. */
-BODY int32_t value(uint64_t buf, uint64_t right, uint64_t size)
-{
-	uint32_t mask = (uint32_t)(1u << (size & 31)) - 1,
-		 v = (uint32_t)(buf >> (right & 63)) & mask;
-	return (int32_t)(v - (2 * v <= mask ? mask : 0));
-}
-
-/* Length and symbol of a code longer than a lookup; 0 if there is none. */
-static unsigned long_code(const struct td_huff_code *c, uint64_t buf)
+unsigned td_huff_long_code(const struct td_huff_code *c, uint64_t buf)
 {
 	for (int len = TD_HUFF_BITS + 1; len <= 16; len++) {
 		int32_t code = (int32_t)(buf >> (64 - len));
@@ -165,9 +126,9 @@ static unsigned long_code(const struct td_huff_code *c, uint64_t buf)
 	return 0;
 }
 
-static bool slow_dc(const struct td_huff_code *c, struct td_bits *b, int32_t *ret)
+bool td_huff_slow_dc(const struct td_huff_code *c, struct td_bits *b, int32_t *ret)
 {
-	unsigned symbol = long_code(c, b->buf), size = symbol & 255,
+	unsigned symbol = td_huff_long_code(c, b->buf), size = symbol & 255,
 		 total = (symbol >> 8) + size;
 	if (!symbol || size > 15)
 		return false;
@@ -181,18 +142,17 @@ static bool slow_ac(
     const struct td_huff_code *c, struct td_bits *b, unsigned *k, int16_t *block)
 {
 	refill(b);
-	unsigned symbol = long_code(c, b->buf), total = (symbol >> 8) + (symbol & 15);
+	unsigned symbol = td_huff_long_code(c, b->buf), total = (symbol >> 8) + (symbol & 15);
 	if (!symbol)
 		return false;
-	*k += places(symbol);
-	if (block)
-		block[order[*k]] = (int16_t)value(b->buf, 64 - total, symbol & 15);
+	*k += td_huff_places(symbol);
+	block[order[*k]] = (int16_t)value(b->buf, 64 - total, symbol & 15);
 	take(b, total);
-	return *k <= 64 || *k >= END_OF_BLOCK;
+	return *k <= 64 || *k >= TD_HUFF_END;
 }
 
-/* The coefficients behind DC. `keep`: or just pass over them. */
-BODY bool ac_body(const struct td_huff_ac *t, struct td_bits *b, int16_t *block, bool keep)
+/* The coefficients behind DC. */
+BODY bool ac_body(const struct td_huff_ac *t, struct td_bits *b, int16_t *block)
 {
 	unsigned k = 1;
 	while (k < 64) {
@@ -205,7 +165,7 @@ BODY bool ac_body(const struct td_huff_ac *t, struct td_bits *b, int16_t *block,
 			/* copies, so that the loop's own state stays in registers */
 			struct td_bits slow = *b;
 			unsigned place = k;
-			if (!slow_ac(&t->code, &slow, &place, keep ? block : NULL))
+			if (!slow_ac(&t->code, &slow, &place, block))
 				return false;
 			*b = slow;
 			k = place;
@@ -213,12 +173,10 @@ BODY bool ac_body(const struct td_huff_ac *t, struct td_bits *b, int16_t *block,
 		}
 		unsigned k1 = k + (e >> 8 & 255);
 		k = k1 + (e >> 32 & 255);
-		if (keep) {
-			block[order[k1]] = (int16_t)value(b->buf, e >> 16, e >> 24);
-			block[order[k]] = (int16_t)value(b->buf, e >> 40, e >> 48);
-		}
+		block[order[k1]] = (int16_t)value(b->buf, e >> 16, e >> 24);
+		block[order[k]] = (int16_t)value(b->buf, e >> 40, e >> 48);
 		take(b, e);
-		if (k < 64 || k - END_OF_BLOCK < 64)
+		if (k < 64 || k - TD_HUFF_END < 64)
 			continue;
 		if (k1 == 64) { /* full: the second code was of the next block */
 			unsigned total = 64 - (e >> 16 & 255);
@@ -232,61 +190,34 @@ BODY bool ac_body(const struct td_huff_ac *t, struct td_bits *b, int16_t *block,
 	return true;
 }
 
-BODY bool block_body(const struct td_huff_dc *dc, const struct td_huff_ac *ac,
-    struct td_bits *b, int32_t *last_dc, int16_t *block, bool keep)
-{
-	uint32_t e = dc->fast[b->buf >> (64 - TD_HUFF_BITS)];
-	refill(b);
-	int32_t change = value(b->buf, e >> 8, e >> 16 & 255);
-	take(b, e);
-	if (td_unlikely(!(e & 255))) {
-		struct td_bits slow = *b;
-		int32_t found;
-		if (!slow_dc(&dc->code, &slow, &found))
-			return false;
-		*b = slow;
-		change = found;
-	}
-	*last_dc += change;
-	if (*last_dc != (int16_t)*last_dc || !ac_body(ac, b, block, keep))
-		return false;
-	if (keep)
-		block[0] = (int16_t)*last_dc;
-	return true;
-}
-
-BODY bool mcus_body(const struct td_mcu *mcu, struct td_bits *bits, int32_t dc[4],
-    td_block *const *blocks, uint64_t n, bool keep)
+BODY bool decode_body(const struct td_mcu *mcu, struct td_bits *bits, int32_t dc[4],
+    td_block *const *blocks)
 {
 	struct td_bits b = *bits;
-	for (; n > 0; n--) {
-		for (unsigned i = 0; i < mcu->n; i++)
-			if (!block_body(mcu->block[i].dc, mcu->block[i].ac, &b,
-				&dc[mcu->block[i].component], keep ? *blocks[i] : NULL, keep))
-				return false;
-		if (b.at > b.end && (size_t)(b.at - b.end) * 8 > b.n)
+	for (unsigned i = 0; i < mcu->n; i++) {
+		int32_t *last = &dc[mcu->block[i].component];
+		int16_t *block = *blocks[i];
+		if (!td_huff_add_dc(mcu->block[i].dc, &b, last) || *last != (int16_t)*last ||
+		    !ac_body(mcu->block[i].ac, &b, block))
 			return false;
+		block[0] = (int16_t)*last;
 	}
 	*bits = b;
-	return true;
+	return !td_bits_behind(&b);
 }
 
 #define LOOPS(isa, attribute)                                                           \
 	attribute static bool decode_##isa(const struct td_mcu *mcu, struct td_bits *b, \
 	    int32_t dc[4], td_block *const *blocks)                                     \
 	{                                                                               \
-		return mcus_body(mcu, b, dc, blocks, 1, true);                          \
+		return decode_body(mcu, b, dc, blocks);                                 \
 	}                                                                               \
-	attribute static bool pass_##isa(                                               \
-	    const struct td_mcu *mcu, struct td_bits *b, int32_t dc[4], uint64_t n)     \
-	{                                                                               \
-		return mcus_body(mcu, b, dc, NULL, n, false);                           \
-	}                                                                               \
-	static const struct td_huff set_##isa = { #isa, decode_##isa, pass_##isa };
+	static const struct td_huff set_##isa = { #isa, decode_##isa, td_huff_pass_##isa, \
+		td_huff_walk_##isa };
 
 LOOPS(plain, )
 #if defined(__x86_64__)
-LOOPS(bmi2, __attribute__((target("bmi,bmi2"))))
+LOOPS(bmi2, TD_HUFF_BMI2)
 #endif
 
 const struct td_huff *td_huff_at(unsigned i)

@@ -32,23 +32,52 @@ static void annex_k(uint8_t values[256])
 struct tables {
 	struct td_huff_dc dc;
 	struct td_huff_ac ac;
+	struct td_huff_skip skip;
 	struct td_mcu mcu;
 };
+
+static struct tables *tables_of(const uint8_t bits[17], const uint8_t values[256])
+{
+	struct tables *t = calloc(1, sizeof *t);
+	assert_true(td_huff_build_dc(&t->dc, dc_bits, dc_values));
+	assert_true(td_huff_build_ac(&t->ac, bits, values));
+	assert_true(td_huff_build_skip(&t->skip, bits, values));
+	t->mcu.n = 3;
+	for (unsigned i = 0; i < 3; i++) {
+		t->mcu.block[i].dc = &t->dc;
+		t->mcu.block[i].ac = &t->ac;
+		t->mcu.block[i].skip = &t->skip;
+		t->mcu.block[i].component = i;
+	}
+	return t;
+}
 
 static struct tables *new_tables(void)
 {
 	uint8_t values[256];
 	annex_k(values);
-	struct tables *t = calloc(1, sizeof *t);
-	assert_true(td_huff_build_dc(&t->dc, dc_bits, dc_values));
-	assert_true(td_huff_build_ac(&t->ac, ac_bits, values));
-	t->mcu.n = 3;
-	for (unsigned i = 0; i < 3; i++) {
-		t->mcu.block[i].dc = &t->dc;
-		t->mcu.block[i].ac = &t->ac;
-		t->mcu.block[i].component = i;
+	return tables_of(ac_bits, values);
+}
+
+/* A code of any shape, with far jumps and long values under short codes. */
+static struct tables *odd_tables(uint32_t *seed)
+{
+	uint8_t bits[17] = { 0 }, values[256];
+	int room = 1, n = 0;
+	for (int len = 1; len <= 16; len++) {
+		room *= 2;
+		int most = TD_MIN(room - 1, 250 - n);
+		bits[len] = (uint8_t)(most > 0 ? draw(seed) % (1 + (unsigned)TD_MIN(most, 3)) : 0);
+		if (len == 16)
+			bits[len] = (uint8_t)TD_MIN(most, 250 - n);
+		room -= bits[len];
+		n += bits[len];
 	}
-	return t;
+	for (int i = 0; i < 256; i++)
+		values[i] = (uint8_t)draw(seed);
+	values[draw(seed) % (unsigned)TD_MIN(n, 8)] = 0;
+	values[draw(seed) % (unsigned)TD_MIN(n, 8)] = 0xf0;
+	return tables_of(bits, values);
 }
 
 /* One bit after the other, as the standard's flow charts have it. */
@@ -170,6 +199,113 @@ static void test_blocks(void **state)
 		for (unsigned i = 0; td_huff_at(i); i++)
 			one_run(td_huff_at(i), t, seed);
 	free(t);
+	for (uint32_t seed = 1; seed < 4000; seed++) {
+		uint32_t state_of = seed;
+		t = odd_tables(&state_of);
+		for (unsigned i = 0; td_huff_at(i); i++)
+			one_run(td_huff_at(i), t, seed);
+		free(t);
+	}
+}
+
+/* ---- several places at once ---- */
+
+#define STREAM 60000
+static uint8_t stream[STREAM + TD_HUFF_PADDING];
+static size_t stream_bits;
+
+static void put(unsigned v, unsigned n)
+{
+	for (; n > 0; n--, stream_bits++)
+		stream[stream_bits / 8] |= (uint8_t)((v >> (n - 1) & 1) << (7 - stream_bits % 8));
+}
+
+static void put_symbol(const struct td_huff_code *c, unsigned symbol)
+{
+	int code = 0;
+	for (unsigned len = 1, place = 0; len <= 16; len++, code <<= 1)
+		for (unsigned i = 0; i < c->bits[len]; i++, place++, code++)
+			if (c->values[place] == symbol) {
+				put((unsigned)code, len);
+				return;
+			}
+	fail_msg("symbol %u has no code", symbol);
+}
+
+/* As many blocks as fit, of up to `most` coefficients; returns how many MCUs. */
+static uint64_t write_stream(const struct tables *t, uint32_t *seed, unsigned most)
+{
+	memset(stream, 0, sizeof stream);
+	stream_bits = 0;
+	uint64_t blocks = 0;
+	for (; stream_bits < (STREAM - 300) * 8; blocks++) {
+		unsigned size = draw(seed) % 4, n = draw(seed) % (most + 1);
+		put_symbol(&t->dc.code, size);
+		put(draw(seed), size);
+		unsigned k = 0;
+		while (k < n) {
+			size = 1 + draw(seed) % 4;
+			unsigned run = draw(seed) % 3;
+			if (k + run + 1 > 63)
+				break;
+			put_symbol(&t->ac.code, run << 4 | size);
+			put(draw(seed), size);
+			k += run + 1;
+		}
+		if (k < 63)
+			put_symbol(&t->ac.code, 0);
+		if (blocks % 3 == 2 && draw(seed) % 3000 == 0)
+			break;
+	}
+	return blocks / 3;
+}
+
+/* One MCU after the other gives the same marks, and ends at the same place. */
+static void same_marks(const struct td_huff *h, const struct tables *t, struct td_walk *w, size_t len,
+    uint64_t mcus)
+{
+	struct td_bits b;
+	int32_t dc[4] = { 0 };
+	td_bits_start(&b, stream, stream + len, 0);
+	w->marks[0] = (struct td_mark){ 0 };
+	for (uint64_t done = 0; done < mcus;) {
+		size_t n = h->walk(&t->mcu, stream, len, w, mcus - done);
+		if (n == 0) {
+			assert_false(h->pass(&t->mcu, &b, dc, 1));
+			return;
+		}
+		assert_true(n <= mcus - done);
+		for (size_t i = 1; i <= n; i++) {
+			assert_true(h->pass(&t->mcu, &b, dc, 1));
+			assert_int_equal(w->marks[i].place, td_bits_place(&b, stream));
+			assert_memory_equal(w->marks[i].dc, dc, sizeof w->marks[i].dc);
+		}
+		w->marks[0] = w->marks[n];
+		done += n;
+	}
+}
+
+static void test_walk(void **state)
+{
+	(void)state;
+	struct tables *t = new_tables();
+	struct td_walk *w = malloc(sizeof *w);
+	static const unsigned sizes[] = { 0, 2, 12, 63 };
+	uint32_t seed = 3;
+	for (unsigned run = 0; run < 160; run++) {
+		uint64_t mcus = write_stream(t, &seed, sizes[run % TD_COUNT(sizes)]);
+		size_t len = stream_bits / 8 + 1;
+		if (run % 5 == 3) /* damage */
+			stream[draw(&seed) % len] ^= (uint8_t)(1u << draw(&seed) % 8);
+		if (run % 5 == 4)
+			len -= draw(&seed) % (len / 2);
+		for (unsigned i = 0; td_huff_at(i); i++) {
+			same_marks(td_huff_at(i), t, w, len, mcus);
+			same_marks(td_huff_at(i), t, w, len, 1 + draw(&seed) % mcus);
+		}
+	}
+	free(w);
+	free(t);
 }
 
 static void test_bad_tables(void **state)
@@ -179,12 +315,14 @@ static void test_bad_tables(void **state)
 	uint8_t bits[17] = { 0, 3 }, values[256] = { 0 };
 	assert_false(td_huff_build_dc(&t->dc, bits, values));
 	assert_false(td_huff_build_ac(&t->ac, bits, values));
+	assert_false(td_huff_build_skip(&t->skip, bits, values));
 	memset(bits, 255, sizeof bits);
 	bits[1] = bits[2] = 0;
 	assert_false(td_huff_build_ac(&t->ac, bits, values));
 	/* a code without symbols is no error, but nothing can be read with it */
 	memset(bits, 0, sizeof bits);
 	assert_true(td_huff_build_ac(&t->ac, bits, values));
+	assert_true(td_huff_build_skip(&t->skip, bits, values));
 	assert_true(td_huff_build_dc(&t->dc, bits, values));
 	static const uint8_t data[16 + TD_HUFF_PADDING];
 	struct td_bits b;
@@ -199,6 +337,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_blocks),
+		cmocka_unit_test(test_walk),
 		cmocka_unit_test(test_bad_tables),
 	};
 	return cmocka_run_group_tests_name("huffman", tests, NULL, NULL);
