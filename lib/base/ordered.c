@@ -35,7 +35,15 @@ struct run {
 	int rc, take_rc;
 	struct tundish_error error, take_error;
 	struct td_ordered_stats stats;
+	pthread_cond_t put; /* for those that wait in work */
 };
+
+/* What this thread is working on. */
+static _Thread_local struct {
+	struct run *run;
+	struct td_pool *pool;
+	struct slot *slot;
+} at_work;
 
 static struct slot *slot_of(struct run *run, uint64_t serial)
 {
@@ -71,6 +79,7 @@ static void put_one(struct run *run, struct td_pool *pool)
 	run->bytes -= s->bytes;
 	s->state = FREE;
 	run->next_put++;
+	pthread_cond_broadcast(&run->put);
 	td_pool_wake(pool, 2);
 }
 
@@ -81,6 +90,20 @@ static bool can_work(struct run *run)
 	uint64_t more = slot_of(run, run->next_work)->bytes;
 	return run->loop->max_bytes == 0 || run->bytes == 0 || run->rc != 0 ||
 	    run->bytes + more <= run->loop->max_bytes;
+}
+
+void td_ordered_more(uint64_t bytes)
+{
+	struct run *run = at_work.run;
+	if (!run)
+		return;
+	td_pool_lock(at_work.pool);
+	while (run->loop->max_bytes && run->rc == 0 && at_work.slot != slot_of(run, run->next_put) &&
+	    run->bytes + bytes > run->loop->max_bytes)
+		td_pool_wait(at_work.pool, &run->put, NULL);
+	run->bytes += bytes;
+	at_work.slot->bytes += bytes;
+	td_pool_unlock(at_work.pool);
 }
 
 static void work_one(struct run *run, struct td_pool *pool, unsigned worker)
@@ -94,7 +117,11 @@ static void work_one(struct run *run, struct td_pool *pool, unsigned worker)
 		td_pool_unlock(pool);
 		td_stall();
 		uint64_t start = td_now_ns();
+		at_work.run = run;
+		at_work.pool = pool;
+		at_work.slot = s;
 		s->rc = run->loop->work(run->ctx, s->job, worker, &s->error);
+		at_work.run = NULL;
 		uint64_t took = td_now_ns() - start;
 		td_pool_lock(pool);
 		run->stats.work_ns += took;
@@ -183,7 +210,7 @@ static bool make_slots(struct run *run)
 int td_ordered_run(const struct td_ordered *loop, void *ctx, struct td_ordered_stats *ret_stats,
     struct tundish_error *e)
 {
-	struct run run = { .loop = loop, .ctx = ctx };
+	struct run run = { .loop = loop, .ctx = ctx, .put = PTHREAD_COND_INITIALIZER };
 	run.n_slots = loop->slots ? loop->slots : 4 + 4 * loop->threads;
 	struct td_pool *pool = NULL;
 	int rc = make_slots(&run) ? 0 : td_err_memory(e);
@@ -198,5 +225,6 @@ int td_ordered_run(const struct td_ordered *loop, void *ctx, struct td_ordered_s
 			*ret_stats = run.stats;
 	}
 	free_slots(&run);
+	pthread_cond_destroy(&run.put);
 	return rc;
 }

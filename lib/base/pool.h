@@ -73,6 +73,10 @@ struct td_ordered {
 	void (*free_job)(void *job); /* at the end, for each slot; may be NULL */
 };
 
+/* From work(), of whose job it turns out that it will hold so many bytes more than take() said:
+ * waits until they fit. The oldest job never waits, and so each will go on. */
+void td_ordered_more(uint64_t bytes);
+
 struct td_ordered_stats {
 	uint64_t take_ns, work_ns, put_ns; /* wall time inside the callbacks */
 	uint64_t idle_ns;

@@ -91,6 +91,7 @@ static int check_options(struct convert *c, struct tundish_error *e)
 		rc = td_prepare_init(&c->prepare, o, e);
 	if (rc == 0)
 		rc = td_cut_parse(&c->cut, o, e);
+	c->p.block_bytes = td_prepare_block(&c->prepare);
 	if (rc == 0 && o->stratify && strcmp(o->stratify, "label") != 0 && strcmp(o->stratify, "none") != 0)
 		rc = td_err(e, TUNDISH_E_USAGE, "stratify: \"%s\" is neither label nor none", TD_ESC(o->stratify));
 	return rc;
@@ -434,7 +435,9 @@ static int make_picture(struct convert *c, const struct subject *subject, struct
 	add_bytes(f, strcmp(p.traits.colours, "rgb") ? td_colours_key : NULL, &colours);
 	add_int(f, p.bits != 8 ? td_bits_key : NULL, &bits);
 	add_int(f, p.traits.orientation > 1 ? td_orientation_key : NULL, &orientation);
-	return finish_record(c, subject, h, frames, e);
+	rc = finish_record(c, subject, h, frames, e);
+	td_prep_desk_slim(&h->desk);
+	return rc;
 }
 
 /* Several pictures, all of the first one's size and form. */
@@ -713,7 +716,9 @@ static int make_file(void *ctx, uint32_t number, unsigned worker, struct td_buf 
 	bool png = p.info.kind == TD_IMAGE_PNG;
 	*ret_name = s->encoded && s->times.len ? td_frame_name(name, frame_number(s), times[0], png ? "png" : "jpg") :
 						  td_file_name(&c->list, item, png);
-	return *ret_name && td_buf_add(bytes, p.image.data, p.image.len) ? 0 : td_err_memory(e);
+	bool ok = *ret_name && td_buf_add(bytes, p.image.data, p.image.len);
+	td_prep_desk_slim(&h->desk);
+	return ok ? 0 : td_err_memory(e);
 }
 
 /* Files have the form that their names tell. */

@@ -69,12 +69,13 @@ static void take_block(struct run *run, struct job *j, uint64_t *ret_bytes)
 	const struct td_pack *p = run->p;
 	const struct td_plan_shard *shard = &p->plan.shards[run->shard];
 	uint64_t end = shard->first + shard->n, bytes = 0;
+	uint64_t most = p->block_bytes ? p->block_bytes : BLOCK_BYTES;
 	j->shard = run->shard;
 	j->first = run->next;
 	j->n = 0;
 	while (run->next < end && j->n < BLOCK_RECORDS) {
 		uint64_t more = p->item_bytes[p->plan.order[run->next]];
-		if (j->n > 0 && bytes + more > BLOCK_BYTES)
+		if (j->n > 0 && bytes + more > most)
 			break;
 		bytes += more;
 		j->n++;
@@ -257,7 +258,7 @@ static int end_all(struct run *run, struct tundish_error *e)
 	return rc;
 }
 
-static int put_block(struct run *run, const struct job *j, struct tundish_error *e)
+static int put_block(struct run *run, struct job *j, struct tundish_error *e)
 {
 	struct td_pack *p = run->p;
 	uint64_t sizes[BLOCK_RECORDS];
@@ -279,6 +280,8 @@ static int put_block(struct run *run, const struct job *j, struct tundish_error 
 		rc = put_frames(run, j, sizes, n, e);
 	p->written += n;
 	tell_progress(run, j);
+	if (j->frames.cap > 2 * BLOCK_BYTES)
+		td_buf_free(&j->frames);
 	return rc == 0 && run->done == p->plan.n ? end_all(run, e) : rc;
 }
 

@@ -42,6 +42,7 @@ struct td_pack {
 	uint32_t *item_group; /* items that a split must not part; NULL: none */
 	size_t n_groups;
 	uint64_t *item_bytes; /* what each will be, about */
+	uint64_t block_bytes; /* of them that are made at a time, at most; 0: as usual */
 	uint64_t found, left_out;
 	uint64_t window; /* bytes in which the records of a stream were shuffled; 0: not that */
 	const char *left_out_what; /* "other files", "records" */

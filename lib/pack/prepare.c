@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/number.h"
+#include "base/pool.h"
 #include "base/talk.h"
 #include "base/thread.h"
 #include "record/foreign.h"
@@ -121,6 +122,11 @@ int td_prepare_init(struct td_prepare *p, const struct tundish_pack_options *o,
 unsigned td_prepare_growth(const struct td_prepare *p)
 {
 	return p->form != TD_FORM_RAW ? 1 : p->sixteen ? 12 : 6;
+}
+
+uint64_t td_prepare_block(const struct td_prepare *p)
+{
+	return p->form == TD_FORM_RAW ? (uint64_t)64 << 10 : 0;
 }
 
 void td_prepare_tell(const struct td_prepare *p)
@@ -321,6 +327,22 @@ static int write_form(const struct td_prepare *p, struct td_prep_desk *desk, enu
 	return rc;
 }
 
+/* Whether they lie as a record has them. */
+static bool packed(const struct td_prepare *p, const struct shape *s, const struct td_pixels *pixels)
+{
+	return !p->sixteen && !s->smaller && s->orientation <= 1 && pixels->elem == TD_UINT8 &&
+	    pixels->step == 3 && pixels->stride == (size_t)pixels->width * 3;
+}
+
+/* Pixels may be a thousand times as large as the file that was counted. */
+static void count_raw(const struct td_prepare *p, const struct shape *s, size_t file_bytes)
+{
+	uint64_t bytes = (uint64_t)s->width * s->height * (p->sixteen ? 6 : 3);
+	uint64_t counted = (uint64_t)file_bytes * td_prepare_growth(p);
+	if (p->form == TD_FORM_RAW && bytes > counted)
+		td_ordered_more(bytes - counted);
+}
+
 /* Decodes, changes and encodes, where anything is to change. */
 static int encode(struct td_prepare *p, struct td_prep_desk *desk, struct td_prepared *picture,
     struct tundish_error *e)
@@ -340,7 +362,7 @@ static int encode(struct td_prepare *p, struct td_prep_desk *desk, struct td_pre
 		td_decoder_sixteen(desk->decoder);
 	int rc = td_decode(desk->decoder, &pixels, &picture->info, picture->image.data,
 	    picture->image.len, NULL, false, e);
-	if (rc == 0 && new_pixels)
+	if (rc == 0 && new_pixels && !packed(p, &s, &pixels))
 		rc = reshape(p, desk, &s, &pixels, e);
 	if (rc < 0)
 		return rc;
@@ -400,29 +422,58 @@ static int change_by_gate(struct td_prepare *p, struct td_prep_desk *desk,
     struct td_prepared *picture, struct tundish_error *e)
 {
 	uint64_t need = need_of(p, &picture->info);
+	struct shape s = wished_shape(p, picture);
+	count_raw(p, &s, picture->image.len);
 	if (need <= SMALL_PICTURE)
 		return change(p, desk, picture, e);
 	td_gate_enter(&p->gate, need);
 	int rc = change(p, desk, picture, e);
-	/* what only a large picture needed; the result stays until the next one */
+	/* what only a large picture needed; the result stays until its record is made */
 	struct td_buf *const bufs[] = { &desk->made, &desk->wide, &desk->turned };
+	desk->heavy = picture->raw; /* pixels as they were decoded */
 	for (size_t i = 0; i < TD_COUNT(bufs); i++)
 		if (bufs[i]->data != picture->image.data)
 			td_buf_free(bufs[i]);
-	td_decoder_free(desk->decoder);
-	desk->decoder = NULL;
+		else
+			desk->heavy = false;
+	if (!desk->heavy) {
+		td_decoder_free(desk->decoder);
+		desk->decoder = NULL;
+	}
 	td_scratch_free(&desk->scratch);
 	td_gate_leave(&p->gate, need);
 	return rc;
 }
 
-/* What the picture before left, where that was large. */
-static void slim(struct td_prep_desk *desk)
+void td_prep_desk_slim(struct td_prep_desk *desk)
 {
+	if (desk->heavy) {
+		td_decoder_free(desk->decoder);
+		desk->decoder = NULL;
+		desk->heavy = false;
+	}
 	struct td_buf *const bufs[] = { &desk->made, &desk->wide, &desk->turned, &desk->encoded };
 	for (size_t i = 0; i < TD_COUNT(bufs); i++)
 		if (bufs[i]->cap > SMALL_PICTURE)
 			td_buf_free(bufs[i]);
+}
+
+/* Pictures that only decoding can check are as large as they say. */
+static int check_picture(struct td_prepare *p, struct td_prep_desk *desk, const void *data, size_t len,
+    int check, struct td_image_info *ret, struct tundish_error *e)
+{
+	enum td_image_kind kind = td_image_probe(data, len);
+	bool decodes = check >= TUNDISH_CHECK_STRUCTURE && kind != TD_IMAGE_JPEG && kind != TD_IMAGE_PNG;
+	uint64_t need = 0;
+	struct td_image_info info;
+	if (decodes && td_image_header(&info, data, len, p->o->max_pixels, NULL) == 0)
+		need = need_of(p, &info);
+	if (need > SMALL_PICTURE)
+		td_gate_enter(&p->gate, need);
+	int rc = td_image_check(ret, data, len, check, p->o->max_pixels, desk->decoder, e);
+	if (need > SMALL_PICTURE)
+		td_gate_leave(&p->gate, need);
+	return rc;
 }
 
 int td_prepare_picture(struct td_prepare *p, struct td_prep_desk *desk, const void *data,
@@ -435,7 +486,7 @@ int td_prepare_picture(struct td_prepare *p, struct td_prep_desk *desk, const vo
 		return td_err(e, TUNDISH_E_CORRUPT, "no known format%s%s%s", what ? " (" : "",
 		    what ? what : "", what ? ")" : "");
 	}
-	slim(desk);
+	td_prep_desk_slim(desk);
 	int rc = 0;
 	bool works = p->form || may_encode(p) || p->index == TD_INDEX_MAKE;
 	if (works || o->check == TUNDISH_CHECK_DECODE)
@@ -443,7 +494,7 @@ int td_prepare_picture(struct td_prepare *p, struct td_prep_desk *desk, const vo
 	/* where each picture is decoded anyway, that is a check as well */
 	int check = p->form > TD_FORM_LOSSLESS && !p->spares ? TD_MIN(o->check, TUNDISH_CHECK_STRUCTURE) : o->check;
 	if (rc == 0)
-		rc = td_image_check(&made.info, data, len, check, o->max_pixels, desk->decoder, e);
+		rc = check_picture(p, desk, data, len, check, &made.info, e);
 	if (rc < 0)
 		return rc;
 	td_image_traits(&made.traits, &made.info, data, len);

@@ -54,6 +54,9 @@ int td_prepare_init(struct td_prepare *p, const struct tundish_pack_options *o,
     struct tundish_error *e);
 /* By how much pictures grow, about: raw pixels of a photograph take six times its JPEG. */
 unsigned td_prepare_growth(const struct td_prepare *p);
+/* What is to be made at a time, as td_pack.block_bytes says: where pixels may be a thousand
+ * times as large as their file, a few small files or one; 0: as usual. */
+uint64_t td_prepare_block(const struct td_prepare *p);
 /* Says in one notice what was done to how many pictures. */
 void td_prepare_tell(const struct td_prepare *p);
 void td_prepare_fini(struct td_prepare *p);
@@ -63,9 +66,13 @@ struct td_prep_desk {
 	struct td_decoder *decoder;
 	struct td_scratch scratch;
 	struct td_buf encoded, index, record, made, wide, turned;
+	bool heavy; /* the decoder holds a large picture */
 	uint32_t raw_width, raw_height; /* of the last frame that td_prepare_pixels() made raw */
 };
 void td_prep_desk_free(struct td_prep_desk *desk);
+
+/* What only a large picture needed is given back: once its record is made. */
+void td_prep_desk_slim(struct td_prep_desk *desk);
 
 /* A picture as it goes into the record. The bytes are good until the next one. */
 struct td_prepared {

@@ -99,10 +99,10 @@ static int next_sample(struct run *run, struct td_taken *s, struct tundish_error
 
 static int take_block(struct run *run, struct job *j, uint64_t *ret_bytes, struct tundish_error *e)
 {
-	uint64_t bytes = 0;
+	uint64_t bytes = 0, most = run->p->block_bytes ? run->p->block_bytes : BLOCK_BYTES;
 	j->n = 0;
 	j->end = false;
-	while (j->n < BLOCK_SAMPLES && bytes < BLOCK_BYTES) {
+	while (j->n < BLOCK_SAMPLES && bytes < most) {
 		int rc = next_sample(run, &j->samples[j->n], e);
 		if (rc < 0)
 			return rc;

@@ -6,18 +6,6 @@ CASES=$SOURCE/tests/golden/cases
 # The cube that most of these files hold: band b, line l, sample s.
 CUBE='[(30 * b + 5 * l + s) * 13 % 4000 for l in range(6) for s in range(5) for b in range(4)]'
 
-# memory COMMAND...: runs it; its largest size in kB is in $kb
-memory() {
-	kb=$(python3 - "$@" <<'PY'
-import resource, subprocess, sys
-code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, code)
-PY
-	)
-	code=${kb#* }
-	kb=${kb% *}
-}
-
 @test "90: headers by other programs" {
 	cp "$CASES"/90-*/* .
 	for f in upper comments crlf bom interleave-caps leading-space no-offset-no-byteorder; do

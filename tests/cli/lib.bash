@@ -99,3 +99,16 @@ json() {
 examples() {
 	python3 "$BATS_TEST_DIRNAME/holds.py" "$@"
 }
+
+# memory COMMAND...: runs it; its largest size in kB is in $kb, without what meson
+# fills and the freed memory that a sanitizer holds back; its exit code in $code
+memory() {
+	kb=$(MALLOC_PERTURB_=0 ASAN_OPTIONS=$ASAN_OPTIONS:quarantine_size_mb=0:thread_local_quarantine_size_kb=0 python3 - "$@" <<'PY'
+import resource, subprocess, sys
+code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, code)
+PY
+	)
+	code=${kb#* }
+	kb=${kb% *}
+}

@@ -247,6 +247,29 @@ PY
 	[ ! -e out ]
 }
 
+@test "raw pixels of flat pictures are counted before they are made" {
+	mkdir in
+	python3 - <<'PY'
+import struct, zlib
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+side = 3000  # 27 MB of pixels in 27 KB
+for i in range(6):
+    rows = zlib.compress((b"\0" + bytes([i, 50, 90]) * side) * side)
+    open(f"in/{i}.png", "wb").write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)) +
+                                    chunk(b"IDAT", rows) + chunk(b"IEND", b""))
+PY
+	for j in 1 8; do
+		memory "$TUNDISH" convert in -o $j/p --shards 1 --labels none --reencode raw --memory 16M -j $j
+		[ "$code" = 0 ]
+		# one picture may pass alone: its pixels and its record
+		[ "$kb" -lt $(((16 + 32 + 2 * 27) * 1024)) ]
+	done
+	[ "$(digest 1)" = "$(digest 8)" ]
+	py 'for name, one in examples(*glob.glob("1/p-*")).items():
+    assert one["image/value"][0] == bytes([int(name[-5]), 50, 90]) * 9000000, name'
+}
+
 @test "wrong wishes are refused" {
 	for args in "--reencode jpeg:0" "--reencode jpeg:101" "--reencode png:9" "--reencode raw:float32" "--reencode gif" \
 		"--max-side 0" "--shorter-side x" "--alpha grey" "--alpha white --reencode jpeg-lossless" \

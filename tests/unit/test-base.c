@@ -308,6 +308,61 @@ static void test_ordered_later(void **state)
 	}
 }
 
+/* Jobs that hold more than was said when they were taken. */
+struct surprise {
+	unsigned next;
+	uint64_t more;
+	_Atomic uint64_t held, most;
+};
+
+static int surprise_take(void *ctx, void *job, uint64_t *ret_bytes, struct tundish_error *e)
+{
+	struct surprise *s = ctx;
+	(void)e;
+	*(unsigned *)job = s->next++;
+	*ret_bytes = 10;
+	return s->next <= 300;
+}
+
+static int surprise_work(void *ctx, void *job, unsigned worker, struct tundish_error *e)
+{
+	struct surprise *s = ctx;
+	(void)job;
+	(void)worker;
+	(void)e;
+	td_ordered_more(s->more);
+	uint64_t held = s->held += s->more + 10, most = s->most;
+	while (held > most && !atomic_compare_exchange_weak(&s->most, &most, held))
+		;
+	return 0;
+}
+
+static int surprise_put(void *ctx, void *job, struct tundish_error *e)
+{
+	struct surprise *s = ctx;
+	(void)job;
+	(void)e;
+	s->held -= s->more + 10;
+	return 0;
+}
+
+static void test_ordered_more(void **state)
+{
+	(void)state;
+	static const uint64_t more[] = { 0, 25, 50, 1000 };
+	for (unsigned threads = 1; threads < 20; threads += 3)
+		for (size_t i = 0; i < TD_COUNT(more); i++) {
+			struct surprise s = { .more = more[i] };
+			const struct td_ordered loop = { .job_bytes = sizeof(unsigned), .threads = threads,
+				.max_bytes = 100, .take = surprise_take, .work = surprise_work,
+				.put = surprise_put };
+			assert_int_equal(td_ordered_run(&loop, &s, NULL, NULL), 0);
+			/* the oldest may come on top of what fits; alone it is when nothing does */
+			assert_in_range(s.most, more[i] + 10, more[i] > 100 ? more[i] + 10 : 100 + more[i] + 10);
+		}
+	td_ordered_more(1000); /* outside of a loop: nothing */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -319,6 +374,7 @@ int main(void)
 		cmocka_unit_test(test_nameless),
 		cmocka_unit_test(test_ordered),
 		cmocka_unit_test(test_ordered_later),
+		cmocka_unit_test(test_ordered_more),
 		cmocka_unit_test(test_held),
 		cmocka_unit_test(test_map),
 		cmocka_unit_test(test_table),
