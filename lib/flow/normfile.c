@@ -7,6 +7,8 @@
 #include "optable.h"
 
 #define STATISTICS_MAX ((uint64_t)1 << 20)
+/* float32 holds it and one by it */
+#define MOST 1e37
 
 /* A list of numbers from `least` on, one for each channel. */
 static bool read_channels(const json_t *root, const char *key, double least, struct td_numbers *ret)
@@ -17,7 +19,7 @@ static bool read_channels(const json_t *root, const char *key, double least, str
 		return false;
 	for (ret->n = 0; ret->n < n; ret->n++) {
 		const json_t *v = json_array_get(list, ret->n);
-		if (!json_is_number(v) || !(json_number_value(v) >= least && json_number_value(v) <= 1e9))
+		if (!json_is_number(v) || !(json_number_value(v) >= least && json_number_value(v) <= MOST))
 			return false;
 		ret->list[ret->n] = json_number_value(v);
 	}
@@ -29,8 +31,8 @@ bool td_normalize_file(struct td_op *op, const char *path, size_t len)
 	struct td_numbers mean = { 0 }, std = { 0 };
 	char *name = strndup(path, len);
 	json_t *root = name ? td_json_read(name, STATISTICS_MAX, 0, NULL) : NULL;
-	bool ok = !op->mean.n && !op->std.n && read_channels(root, "mean", -1e9, &mean) &&
-	    read_channels(root, "std", 1e-9, &std) && mean.n == std.n;
+	bool ok = !op->mean.n && !op->std.n && read_channels(root, "mean", -MOST, &mean) &&
+	    read_channels(root, "std", 1 / MOST, &std) && mean.n == std.n;
 	if (ok) {
 		op->mean = mean;
 		op->std = std;

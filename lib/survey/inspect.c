@@ -17,6 +17,10 @@
 struct part {
 	struct td_facts facts;
 	struct td_picks picks;
+	struct td_bands bands;
+	size_t looked; /* number of the file, from 1, that `beside` is of */
+	struct td_beside beside;
+	bool has_beside;
 };
 
 struct run {
@@ -72,13 +76,26 @@ static bool offer(const struct run *run, struct part *part, const struct td_scan
 	    td_picks_offer(&part->picks, TD_SHEET_NO_LABEL, 1, run->s->options.seed, pick);
 }
 
-static int extract(const struct tundish_survey *s, const struct td_scan_job *job,
-    const struct tundish_record *r, struct tundish_error *e)
+/* What lies beside a file says of its arrays. */
+static const struct td_beside *beside_of(struct part *part, const struct run *run, const struct td_scan_file *file)
 {
+	const char *asked = run->look.keys.image;
+	if (part->looked != file->number + 1)
+		part->has_beside = false;
+	for (size_t i = 0; part->looked != file->number + 1 && i < (asked ? 1 : TD_KEYS) && !part->has_beside; i++)
+		part->has_beside = td_beside_tensor(&part->beside, file->path, asked ? asked : td_image_keys[i]);
+	part->looked = file->number + 1;
+	return part->has_beside ? &part->beside : NULL;
+}
+
+static int extract(const struct run *run, const struct td_scan_job *job, const struct tundish_record *r,
+    struct tundish_error *e)
+{
+	const struct tundish_survey *s = run->s;
 	char prefix[24] = "";
 	if (s->paths.n > 1)
 		snprintf(prefix, sizeof prefix, "%05zu-", job->file.number);
-	return td_extract(s->options.extract, prefix, r, s->has_beside ? &s->beside : NULL, e);
+	return td_extract(s->options.extract, prefix, r, beside_of(job->part, run, &job->file), e);
 }
 
 static int look_at(void *ctx, struct td_scan_job *job, const struct tundish_record *r,
@@ -97,9 +114,15 @@ static int look_at(void *ctx, struct td_scan_job *job, const struct tundish_reco
 		return td_err_memory(e);
 	if (rc < 0)
 		return td_scan_bad(job, r, rc, e, "%s", bad.text);
+	int added = run->s->options.stats ?
+	    td_bands_record(&part->bands, r, run->look.keys.image, beside_of(part, run, &job->file), &bad) : 0;
+	if (added == TUNDISH_E_MEMORY)
+		return td_err_memory(e);
+	if (added < 0)
+		return td_scan_bad(job, r, added, e, "%s", bad.text);
 	if (rc > 0 && run->picks.limit && !offer(run, part, &job->file, r))
 		return td_err_memory(e);
-	return run->s->options.extract ? extract(run->s, job, r, e) : 0;
+	return run->s->options.extract ? extract(run, job, r, e) : 0;
 }
 
 static int merge(void *ctx, struct td_scan_job *job, struct tundish_error *e)
@@ -119,7 +142,8 @@ static int merge(void *ctx, struct td_scan_job *job, struct tundish_error *e)
 	if (!td_file_labels_add(s, job->file.number, &part->facts.labels) ||
 	    !td_facts_merge(&s->facts, &part->facts) || !td_picks_merge(&run->picks, &part->picks))
 		return td_err_memory(e);
-	return 0;
+	int rc = td_bands_merge(&s->bands, &part->bands, e);
+	return rc < 0 ? td_err_prefix(e, "%s", TD_ESC(job->file.path)), rc : 0;
 }
 
 static void free_part(void *part)
@@ -127,6 +151,7 @@ static void free_part(void *part)
 	struct part *p = part;
 	td_facts_free(&p->facts);
 	td_picks_free(&p->picks);
+	td_bands_free(&p->bands);
 }
 
 static int scan(struct run *run, struct tundish_error *e)
@@ -152,8 +177,13 @@ static int scan(struct run *run, struct tundish_error *e)
 static int write_stats(const struct tundish_survey *s, struct tundish_error *e)
 {
 	const char *path = s->options.stats;
+	if (s->facts.levels.images && s->bands.arrays)
+		return td_err(e, TUNDISH_E_USAGE, "%s: pictures and arrays in one set have no statistics in common",
+		    TD_ESC(path));
+	if (s->bands.arrays)
+		return td_bands_write(&s->bands, path, e);
 	if (s->facts.levels.images == 0)
-		return td_err(e, TUNDISH_E_EMPTY, "%s: no pictures to take the statistics of",
+		return td_err(e, TUNDISH_E_EMPTY, "%s: no pictures and no arrays to take the statistics of",
 		    TD_ESC(path));
 	return td_levels_write(&s->facts.levels, path, e);
 }
@@ -232,7 +262,7 @@ static int inspect_set(struct tundish_survey *s, const char *const *paths, size_
 		return td_err(e, TUNDISH_E_BAD, "the set is not whole");
 	if (o->extract && (rc = td_extract_folder(o->extract, e)) < 0)
 		return rc;
-	for (size_t i = 0; o->extract && i < 2 && !s->has_beside; i++)
+	for (size_t i = 0; o->extract && o->record >= 0 && i < TD_KEYS && !s->has_beside; i++)
 		s->has_beside = td_beside_tensor(&s->beside, s->paths.paths[0], td_image_keys[i]);
 	if (o->record >= 0)
 		return td_survey_single(s, e);
@@ -305,6 +335,7 @@ void tundish_survey_free(struct tundish_survey *s)
 	td_classes_free(&s->names);
 	td_paths_free(&s->paths);
 	td_facts_free(&s->facts);
+	td_bands_free(&s->bands);
 	td_buf_free(&s->record);
 	td_buf_free(&s->json);
 	td_buf_free(&s->text);

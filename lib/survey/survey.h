@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The findings of an inspection, between the rooms that make them and that tell them. */
 #pragma once
+#include "bands.h"
 #include "base/json.h"
 #include "facts.h"
 #include "record/beside.h"
@@ -31,6 +32,7 @@ struct tundish_survey {
 	struct td_scan_file *files;		/* one for each path */
 	struct td_file_labels *file_labels;	/* the same */
 	struct td_facts facts;
+	struct td_bands bands; /* of arrays */
 	uint64_t records, faults, bytes;
 	const char *image_key, *label_key; /* found; NULL */
 	struct td_classes names;	   /* by label number; from a file beside the set */
@@ -38,7 +40,7 @@ struct tundish_survey {
 	json_t *pictures; /* in files of their own; NULL */
 	json_t *sources;  /* files of other raw data; NULL */
 	struct td_buf json, text;
-	struct td_beside beside; /* the shape that the set gives its arrays */
+	struct td_beside beside; /* of one record: the shape that the set gives its array */
 	bool has_beside;
 	struct td_buf record; /* the one that was shown */
 	bool has_record;

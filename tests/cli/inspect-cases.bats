@@ -313,6 +313,80 @@ PY
 	run_split 2 feed -q --to hash --ops 'normalize:s.json,mean=.1/.2,std=.1/.2' a
 }
 
+# make_arrays NAME CODE ENVI: two cubes of 7 lines, 5 samples, 3 bands; prints their exact statistics
+make_arrays() {
+	python3 - "$@" <<'PY'
+import math, os, random, struct, sys
+from fractions import Fraction
+name, code, envi = sys.argv[1:]
+random.seed(name)
+draw = {"u1": lambda: random.randrange(256), "i2": lambda: random.randrange(-32768, 32768),
+        "u4": lambda: random.randrange(1 << 32), "i8": lambda: (1 << 62) - random.randrange(1 << 20),
+        "f4": lambda: random.uniform(-1, 1) * 10.0 ** random.randrange(-30, 30),
+        "f8": lambda: 1e9 + random.random()}[name]
+bands = [[] for _ in range(3)]
+os.makedirs(name)
+for k in range(2):
+    values = [struct.unpack(code, struct.pack(code, draw()))[0] for _ in range(105)]
+    if name == "f8" and k:
+        values[0] = math.nan
+    with open(f"{name}/c{k}.img", "wb") as f:
+        f.write(struct.pack("<105" + code[1:], *values))
+    with open(f"{name}/c{k}.hdr", "w") as f:
+        f.write(f"ENVI\nsamples = 5\nlines = 7\nbands = 3\ndata type = {envi}\ninterleave = bip\nbyte order = 0\n")
+    for i, v in enumerate(values):
+        if v == v:
+            bands[i % 3].append(Fraction(v))
+scale = 255 if name == "u1" else 1
+for b in bands:
+    mean = sum(b) / len(b)
+    var = sum((v - mean) ** 2 for v in b) / len(b)
+    root = math.isqrt(int(var * (1 << 400))) / (1 << 200)
+    print(float(mean) / scale, float(root) / scale, float(min(b)), float(max(b)))
+PY
+}
+
+@test "--stats of arrays: exact, of any type, for any threads" {
+	for type in "u1 <B 1" "i2 <h 2" "u4 <I 13" "i8 <q 14" "f4 <f 4" "f8 <d 5"; do
+		set -- $type
+		make_arrays "$@" >want
+		tundish convert -q $1 -o set$1/s --shards 2 --labels none 2>/dev/null
+		run_split 0 inspect set$1 --stats s.json -j 1
+		for threads in 2 3 8 99; do
+			tundish inspect set$1 --stats t.json -j $threads >/dev/null
+			cmp s.json t.json
+		done
+		python3 - want <<'PY'
+import json, sys
+s = json.load(open("s.json"))
+assert (s["arrays"], s["pixels"], s["channels"]) == (2, 70, 3), s
+for i, line in enumerate(open(sys.argv[1])):
+    for key, want in zip(("mean", "std", "min", "max"), map(float, line.split())):
+        assert abs(s[key][i] - want) <= 5e-15 * abs(want), (key, i, s[key][i], want)
+PY
+		# what is normalized by it has mean 0 and deviation 1
+		tundish feed -q set$1 --ops "normalize:s.json" --batch 2 --to raw >out
+		python3 - $1 <<'PY'
+import struct, sys
+v = struct.unpack("<210f", open("out", "rb").read()[:840])
+for c in range(3 if sys.argv[1] in ("u1", "i2", "u4") else 0):
+    b = v[c::3]
+    assert abs(sum(b) / 70) < 1e-5 and abs(sum(x * x for x in b) / 70 - 1) < 1e-4, b
+PY
+	done
+	same "$(jq -c .not_finite s.json)" "[1,0,0]"
+	same "$(jq -r .dtype s.json)" float64
+	# shapes may differ, kinds may not
+	tundish convert -q i2/c0.hdr i2/c1.hdr -o mixed/s --tile 4x4 --edge keep --shards 1 2>/dev/null
+	run_split 0 inspect mixed --stats s.json
+	same "$(jq -c '[.arrays,.pixels]' s.json)" "[8,70]"
+	run_split 1 inspect setu1/s-* seti2/s-* --stats s.json
+	holds "$stderr" "an array of int16 with 3 channels behind others of uint8 with 3"
+	tundish convert -q "$DATA/photos" -o p/s --shards 1
+	run_split 2 inspect p/s-* seti2/s-* --stats s.json
+	holds "$stderr" "pictures and arrays"
+}
+
 @test "devices and pipes are written in place" {
 	mkfifo pipe
 	timeout 10 cat pipe >got &

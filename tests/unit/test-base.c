@@ -5,6 +5,7 @@
 
 #include "crc32c.h"
 #include "err.h"
+#include "exact.h"
 #include "held.h"
 #include "map.h"
 #include "outfile.h"
@@ -363,6 +364,42 @@ static void test_ordered_more(void **state)
 	td_ordered_more(1000); /* outside of a loop: nothing */
 }
 
+static void add_exact(struct td_exact *sum, struct td_exact *squares, double v)
+{
+	int exponent;
+	uint64_t value = td_exact_parts(v, &exponent);
+	td_exact_add(sum, v < 0, value, exponent);
+	td_exact_add(squares, false, (unsigned __int128)value * value, 2 * exponent);
+}
+
+/* What doubles would lose, of the largest and the smallest numbers, in any order. */
+static void test_exact(void **state)
+{
+	(void)state;
+	static const double list[][4] = {
+		{ 1e300, 1, -1e300, 1 },
+		{ 0x1p-1074, 0x1p-1074, 0x1p-1074, 0x3p-1074 },
+		{ 1e15 + 1, 1e15 + 2, 1e15 + 3, 1e15 + 2 },
+		{ 0x1.fffffffffffffp1023, 0x1.fffffffffffffp1023, 0x1.fffffffffffffp1023, 0x1.fffffffffffffp1023 },
+		{ -3, -3, -3, -3 },
+	};
+	const double mean[] = { .5, 0x1p-1073, 1e15 + 2, 0x1.fffffffffffffp1023, -3 };
+	const double std[] = { 0, 0x1p-1074, 0x1.6a09e667f3bcdp-1, 0, 0 };
+	for (size_t i = 0; i < TD_COUNT(mean); i++) {
+		for (unsigned split = 0; split <= 4; split++) {
+			struct td_exact sum = { .pending = 0 }, squares = sum, more_sum = sum, more_squares = sum;
+			double got_mean, got_std;
+			for (unsigned k = 0; k < 4; k++)
+				add_exact(k < split ? &sum : &more_sum, k < split ? &squares : &more_squares, list[i][k]);
+			td_exact_merge(&sum, &more_sum);
+			td_exact_merge(&squares, &more_squares);
+			td_exact_spread(&sum, &squares, 4, &got_mean, &got_std);
+			assert_true(got_mean == mean[i]);
+			assert_true(i ? got_std == std[i] : got_std > 7.0710678118e299 && got_std < 7.0710678119e299);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -376,6 +413,7 @@ int main(void)
 		cmocka_unit_test(test_ordered_later),
 		cmocka_unit_test(test_ordered_more),
 		cmocka_unit_test(test_held),
+		cmocka_unit_test(test_exact),
 		cmocka_unit_test(test_map),
 		cmocka_unit_test(test_table),
 	};
