@@ -79,12 +79,27 @@ static int try_names(struct search *s, const char *stem, struct tundish_error *e
 	return rc;
 }
 
-static bool is_known_suffix(const char *suffix)
+/* Its place in the list from 1 on, or 0. */
+static unsigned known_suffix(const char *suffix)
 {
-	for (size_t i = 0; i < TD_COUNT(suffixes); i++)
+	for (unsigned i = 0; i < TD_COUNT(suffixes); i++)
 		if (strcasecmp(suffix, suffixes[i]) == 0)
-			return true;
-	return false;
+			return i + 1;
+	return 0;
+}
+
+unsigned td_raster_is_data(const char *header, const char *name)
+{
+	size_t len = strlen(header) - strlen(td_path_suffix(header));
+	if (strncasecmp(header, name, len) != 0 || strcmp(header, name) == 0)
+		return 0;
+	unsigned at = known_suffix(name + len);
+	return at ? TD_COUNT(suffixes) + 1 - at : 0;
+}
+
+bool td_raster_data_named(const char *name)
+{
+	return known_suffix(td_path_suffix(name)) > 0;
 }
 
 /* A list of the folder: names that differ by case, and of unknown suffixes the one that
@@ -104,7 +119,7 @@ static int try_folder(struct search *s, const char *stem, struct tundish_error *
 		char *path = td_path_join(folder, names.names[i]);
 		if (!path)
 			rc = td_err_memory(e);
-		else if (is_known_suffix(suffix) ||
+		else if (known_suffix(suffix) ||
 		    (s->want && file_size(s, path, &size) && size == s->want))
 			rc = consider(s, path, e);
 		free(path);
@@ -143,11 +158,12 @@ int td_envi_find_data(struct td_raster *r, struct tundish_error *e)
 {
 	const struct td_envi *v = r->own;
 	struct search s = { .r = r, .want = v->gzip ? 0 : v->bytes };
-	char *stem = strdup(r->path);
+	char *stem = strdup(r->name ? r->name : r->path);
 	if (!stem)
 		return td_err_memory(e);
 	stem[strlen(stem) - strlen(td_path_suffix(stem))] = '\0';
-	int rc = stat(r->path, &s.header) != 0 ? td_err_errno(e, errno, "header") : 0;
+	/* what only messages call so lies beside nothing */
+	int rc = r->name ? not_found(stem, e) : stat(r->path, &s.header) != 0 ? td_err_errno(e, errno, "header") : 0;
 	if (rc == 0)
 		rc = try_names(&s, stem, e);
 	if (rc == 0 && !s.found)

@@ -287,7 +287,7 @@ int td_envi_read(struct td_raster *r, const struct td_raster_part *part, void *o
 	w.band = part->start[last];
 	w.bands = part->bands ? part->n_bands : part->count[last];
 	w.out_line = w.samples * w.bands * w.z;
-	if (r->path && !r->pixels_path)
+	if (r->path && !r->given && !r->pixels_path)
 		return td_err(e, TUNDISH_E_NOT_FOUND, "no data file beside the ENVI header");
 	int rc = v->gzip ? td_envi_unpack(r, e) : 0;
 	if (rc < 0)

@@ -363,7 +363,7 @@ static int check_data(struct td_raster *r, struct tundish_error *e)
 static int find_and_check(struct td_raster *r, struct tundish_error *e)
 {
 	struct tundish_error why = { 0 };
-	int rc = r->path ? td_envi_find_data(r, &why) : 0;
+	int rc = r->given ? td_bytes_open(&r->pixels, r->given, &why) : r->path ? td_envi_find_data(r, &why) : 0;
 	if (rc == 0)
 		rc = check_data(r, &why);
 	if (rc == 0 || rc == TUNDISH_E_MEMORY || !(r->flags & TD_RASTER_HEADER_ONLY))
@@ -389,6 +389,7 @@ static int take_header(struct td_raster *r, const struct td_envi_header *h, stru
 		rc = number(&gzip, h, "file compression", 0, UINT64_MAX, e);
 	if (rc == 0)
 		rc = geometry(v, h, td_elem_bytes(r->info.dtype), e);
+	r->data_bytes = gzip ? 0 : v->bytes;
 	v->swap = order == 1 && td_elem_number_bytes(r->info.dtype) > 1;
 	v->gzip = gzip != 0;
 	return rc;

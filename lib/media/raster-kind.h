@@ -29,6 +29,9 @@ struct td_raster {
 	const struct tundish_listener *listener; /* while it is being opened */
 	int flags;
 	char *path;	       /* NULL: memory */
+	char *name;	       /* in notices, in its place; or NULL */
+	uint64_t data_bytes;   /* ENVI: what the pixels take at least where they are not packed */
+	char *given;	       /* where the caller says that the pixels are; or NULL */
 	struct td_bytes file;  /* what was opened */
 	struct td_bytes pixels;/* ENVI: the data file; else unused */
 	char *pixels_path;

@@ -91,7 +91,7 @@ void td_raster_notice(const struct td_raster *r, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	td_notice(r->listener, "%s: %s", r->path ? TD_ESC(r->path) : "memory", text);
+	td_notice(r->listener, "%s: %s", r->name ? TD_ESC(r->name) : r->path ? TD_ESC(r->path) : "memory", text);
 }
 
 struct td_raster_region *td_raster_add_region(struct td_raster *r)
@@ -193,13 +193,22 @@ static int finish_open(struct td_raster **ret, struct td_raster *r,
 int td_raster_open(struct td_raster **ret, const char *path, int flags,
     const struct tundish_listener *l, struct tundish_error *e)
 {
+	return td_raster_open_pair(ret, path, NULL, NULL, flags, l, e);
+}
+
+int td_raster_open_pair(struct td_raster **ret, const char *path, const char *data_path, const char *name,
+    int flags, const struct tundish_listener *l, struct tundish_error *e)
+{
 	struct td_raster *r = calloc(1, sizeof *r);
 	if (!r)
 		return td_err_memory(e);
 	r->file.fd = r->pixels.fd = -1;
 	r->flags = flags;
 	r->path = strdup(path);
-	int rc = r->path ? td_bytes_open(&r->file, path, e) : td_err_memory(e);
+	r->given = data_path ? strdup(data_path) : NULL;
+	r->name = name ? strdup(name) : NULL;
+	bool ok = r->path && (r->given || !data_path) && (r->name || !name);
+	int rc = ok ? td_bytes_open(&r->file, path, e) : td_err_memory(e);
 	if (rc < 0) {
 		td_raster_close(r);
 		return rc;
@@ -218,6 +227,21 @@ int td_raster_open_memory(struct td_raster **ret, const void *data, size_t len, 
 	return finish_open(ret, r, l, e);
 }
 
+uint64_t td_raster_data_bytes(const void *header, size_t len)
+{
+	struct td_raster *r = calloc(1, sizeof *r), *opened;
+	if (!r)
+		return 0;
+	r->file = td_bytes_memory(header, len);
+	r->pixels = td_bytes_memory(NULL, 0);
+	r->flags = TD_RASTER_HEADER_ONLY;
+	if (finish_open(&opened, r, NULL, NULL) < 0)
+		return 0;
+	uint64_t bytes = opened->data_bytes;
+	td_raster_close(opened);
+	return bytes;
+}
+
 void td_raster_close(struct td_raster *r)
 {
 	if (!r)
@@ -227,6 +251,8 @@ void td_raster_close(struct td_raster *r)
 	td_bytes_close(&r->file);
 	td_bytes_close(&r->pixels);
 	free(r->path);
+	free(r->given);
+	free(r->name);
 	free(r->pixels_path);
 	free(r->regions);
 	free(r->gain);

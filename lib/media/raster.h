@@ -81,6 +81,17 @@ enum {
 struct td_raster;
 int td_raster_open(struct td_raster **ret, const char *path, int flags,
     const struct tundish_listener *l, struct tundish_error *e);
+/* The same where the paths tell nothing: `data_path` (NULL: as above) is what belongs to an
+ * ENVI header, `name` (or NULL) what notices say. */
+int td_raster_open_pair(struct td_raster **ret, const char *path, const char *data_path, const char *name,
+    int flags, const struct tundish_listener *l, struct tundish_error *e);
+/* Whether what is called `name` may hold the numbers of the ENVI header of that name: 0, or the
+ * more the better. Letters may differ in case. */
+unsigned td_raster_is_data(const char *header, const char *name);
+/* The bytes that they take at least by the header's text; 0: it does not tell, or they are packed. */
+uint64_t td_raster_data_bytes(const void *header, size_t len);
+/* Whether it may be that for some header. */
+bool td_raster_data_named(const char *name);
 /* The same for bytes in memory, which must outlive it; `pixels` for ENVI alone. */
 int td_raster_open_memory(struct td_raster **ret, const void *data, size_t len, const void *pixels,
     size_t pixels_len, const struct tundish_listener *l, struct tundish_error *e);

@@ -9,63 +9,16 @@
 #include "base/crc32c.h"
 #include "base/err.h"
 #include "base/thread.h"
+#include "convert.h"
 #include "groups.h"
 #include "items.h"
-#include "pack.h"
-#include "prepare.h"
 #include "record/frame.h"
 #include "record/sample.h"
-#include "source/intake.h"
-#include "source/list.h"
 #include "source/times.h"
-#include "stream.h"
 #include "tofiles.h"
 
 /* What an Example of a picture has besides the picture and the name, about. */
 #define EXAMPLE_EXTRA 128
-
-/* Fields of a record; those without a key are left out. */
-struct fields {
-	struct td_field *list;
-	size_t n, cap;
-	bool lost; /* one for which there was no memory */
-};
-
-/* What one thread works with. */
-struct hand {
-	struct td_prepare *prepare;
-	struct td_prep_desk desk;
-	struct td_loaded loaded;
-	struct td_buf path;
-	struct td_buf pictures; /* of a clip: struct td_bytes each */
-	struct fields fields;
-	struct td_specs specs; /* of a stream's items: the features of all */
-};
-
-/* What a record says of its item besides what was read. */
-struct subject {
-	const char *name, *class; /* class: NULL where its name is not said */
-	const char *group;
-	size_t group_len;
-	bool labelled;
-	int64_t label;
-};
-
-struct convert {
-	struct td_pack p;
-	struct td_listing list;
-	struct td_key_names keys;
-	struct td_cut cut;
-	bool mixed, alike; /* pictures and arrays; arrays of one shape and no pictures */
-	char *value_key, *shape_key; /* of arrays that are not alike */
-	struct td_prepare prepare; /* pictures */
-	struct hand *hands;
-	unsigned n_hands;
-	struct td_buf path; /* for place() */
-	struct td_list_options listing;
-	struct td_intake *intake;
-	struct td_classes fixed; /* of a set that is added to */
-};
 
 void tundish_convert_options_init(struct tundish_pack_options *ret_options)
 {
@@ -99,6 +52,14 @@ static int check_options(struct convert *c, struct tundish_error *e)
 
 /* ---- the listing ---- */
 
+static bool name_arrays(struct array_keys *k, const char *plain)
+{
+	k->plain = plain;
+	if (plain && (asprintf(&k->value, "%s/value", plain) < 0 || asprintf(&k->shape, "%s/shape", plain) < 0))
+		k->value = k->shape = NULL;
+	return !plain || (k->value && k->shape);
+}
+
 static int list_items(struct convert *c, struct tundish_error *e)
 {
 	const struct tundish_pack_options *o = c->p.o;
@@ -119,6 +80,9 @@ static int list_items(struct convert *c, struct tundish_error *e)
 		.memory = o->memory,
 		.listener = &o->listener,
 	};
+	if (!name_arrays(&c->image, c->keys.image) || !name_arrays(&c->frames, "frames") ||
+	    !name_arrays(&c->audio, "audio"))
+		return td_err_memory(e);
 	int rc = td_list(&c->list, &c->listing, &c->p.bad, e);
 	if (rc < 0)
 		return rc;
@@ -179,21 +143,19 @@ static int64_t clip_length(const struct convert *c)
 	return c->list.n_clips == 0 ? 1 : c->cut.edge == TD_EDGE_KEEP ? -1 : (int64_t)c->cut.av.clip;
 }
 
-/* The feature that arrays are. */
-static const char *array_key(const struct convert *c)
+/* The features that arrays of the listing are. */
+const struct array_keys *td_convert_keys(const struct convert *c)
 {
 	if (c->list.n_clips)
-		return "frames";
-	return c->list.n_sounds && c->list.n_sounds == c->list.arrays.n ? "audio" : c->keys.image;
+		return &c->frames;
+	return c->list.n_sounds && c->list.n_sounds == c->list.arrays.n ? &c->audio : &c->image;
 }
 
 /* Numbers under two keys, VALUE and SHAPE, which TFDS sees as one feature; or of one shape. */
 static bool tensor_features(struct convert *c, enum td_elem dtype, unsigned n_axes, const uint64_t *shape)
 {
 	struct td_pack *p = &c->p;
-	if (asprintf(&c->value_key, "%s/value", array_key(c)) < 0 ||
-	    asprintf(&c->shape_key, "%s/shape", array_key(c)) < 0 ||
-	    !td_pack_feature(p, array_key(c), TD_FEATURE_TEXT, 1))
+	if (!td_pack_feature(p, td_convert_keys(c)->plain, TD_FEATURE_TEXT, 1))
 		return false;
 	p->features[p->n_features - 1].json = td_meta_tensor(td_elem_name(dtype), n_axes, shape);
 	return p->features[p->n_features - 1].json && td_pack_feature(p, "dtype", TD_FEATURE_TEXT, 1);
@@ -264,7 +226,7 @@ static bool is_taken(const struct convert *c, const char *name)
 {
 	const struct td_key_names *k = &c->keys;
 	const char *const own[] = { k->image, k->label, k->height, k->width, k->filename, k->format, k->text,
-		"group", "dtype", c->value_key, c->shape_key, td_index_key };
+		"group", "dtype", td_convert_keys(c)->value, td_convert_keys(c)->shape, td_index_key };
 	bool taken = false;
 	for (size_t n = 0; n < TD_COUNT(own); n++)
 		taken |= own[n] && strcmp(own[n], name) == 0;
@@ -293,7 +255,7 @@ static int check_columns(const struct convert *c, struct tundish_error *e)
 	return taken ? td_err(e, TUNDISH_E_USAGE, "columns: records have a feature \"%s\" already", TD_ESC(taken)) : 0;
 }
 
-static int fill_features(struct convert *c, struct tundish_error *e)
+int td_convert_features(struct convert *c, struct tundish_error *e)
 {
 	struct td_pack *p = &c->p;
 	const struct td_key_names *k = &c->keys;
@@ -303,14 +265,14 @@ static int fill_features(struct convert *c, struct tundish_error *e)
 	bool ok = a->n == 0 ? picture_features(c) : array_features(c);
 	if (c->mixed)
 		p->no_tfds = "pictures and arrays are mixed";
-	if (c->list.n_clips && c->list.n_clips < c->list.n)
+	if (c->list.n_clips && c->list.n_clips < (c->list.n_streams ? c->streamed : c->list.n))
 		p->no_tfds = "clips and others are mixed";
 	if (c->cut.av.sequence && c->list.n_clips)
 		p->no_tfds = "it cannot read SequenceExamples";
 	ok = ok && (!labels || td_pack_feature(p, k->label, TD_FEATURE_LABEL, 1)) &&
 	    td_pack_feature(p, k->filename, TD_FEATURE_TEXT, 1) &&
 	    (!names || td_pack_feature(p, k->text, TD_FEATURE_TEXT, 1)) &&
-	    (!td_pack_all_grouped(&c->list) || td_pack_feature(p, "group", TD_FEATURE_TEXT, 1)) &&
+	    (!(c->list.n_streams ? c->all_grouped : td_pack_all_grouped(&c->list)) || td_pack_feature(p, "group", TD_FEATURE_TEXT, 1)) &&
 	    extra_features(c);
 	return ok ? check_columns(c, e) : td_err_memory(e);
 }
@@ -422,9 +384,9 @@ static int make_picture(struct convert *c, const struct subject *subject, struct
 	const int64_t shape[] = { p.info.height, p.info.width, 3 };
 	const int64_t bits = p.bits, orientation = p.traits.orientation;
 	struct fields *f = start_fields(h);
-	add_bytes(f, p.raw ? c->value_key : k->image, &p.image);
+	add_bytes(f, p.raw ? subject->keys->value : k->image, &p.image);
 	if (p.raw)
-		add_field(f, &(struct td_field){ .key = c->shape_key, .kind = TUNDISH_INT64, .n = 3,
+		add_field(f, &(struct td_field){ .key = subject->keys->shape, .kind = TUNDISH_INT64, .n = 3,
 		    .ints = shape });
 	add_bytes(f, p.raw ? "dtype" : NULL, &dtype);
 	add_bytes(f, k->format, &format);
@@ -464,8 +426,8 @@ static int make_clip(struct convert *c, const struct subject *subject, struct ha
 	struct fields *f = start_fields(h);
 	if (first.raw && all.len != n * first.info.height * (size_t)first.info.width * 3)
 		return td_err(e, TUNDISH_E_UNSUPPORTED, "the frames of a clip differ in size");
-	add_bytes(f, first.raw ? c->value_key : NULL, &all);
-	add_field(f, &(struct td_field){ .key = first.raw ? c->shape_key : NULL, .kind = TUNDISH_INT64, .n = 4, .ints = shape });
+	add_bytes(f, first.raw ? subject->keys->value : NULL, &all);
+	add_field(f, &(struct td_field){ .key = first.raw ? subject->keys->shape : NULL, .kind = TUNDISH_INT64, .n = 4, .ints = shape });
 	add_bytes(f, first.raw ? "dtype" : NULL, &dtype);
 	add_field(f, &(struct td_field){ .key = first.raw ? NULL : "frames", .kind = TUNDISH_BYTES, .n = n,
 		.bytes = pictures, .step = 1 });
@@ -485,11 +447,19 @@ static int make_array(struct convert *c, const struct subject *subject, struct h
 	struct fields *f = start_fields(h);
 	for (unsigned i = 0; i < s->n_axes; i++)
 		shape[i] = (int64_t)s->shape[i];
-	add_bytes(f, c->alike ? array_key(c) : c->value_key, &value);
-	add_field(f, &(struct td_field){ .key = c->alike ? NULL : c->shape_key, .kind = TUNDISH_INT64,
+	add_bytes(f, c->alike ? subject->keys->plain : subject->keys->value, &value);
+	add_field(f, &(struct td_field){ .key = c->alike ? NULL : subject->keys->shape, .kind = TUNDISH_INT64,
 		.n = s->n_axes, .ints = shape });
 	add_bytes(f, "dtype", &dtype);
 	return finish_record(c, subject, h, frames, e);
+}
+
+int td_convert_record(struct convert *c, const struct subject *s, struct hand *h, struct td_buf *frames,
+    struct tundish_error *e)
+{
+	return h->loaded.array	   ? make_array(c, s, h, frames, e) :
+	    h->loaded.ends.len > 0 ? make_clip(c, s, h, frames, e) :
+				     make_picture(c, s, h, frames, e);
 }
 
 static int encode_pixels(void *ctx, struct td_buf *out, const struct td_pixels *pixels, struct tundish_error *e)
@@ -509,16 +479,14 @@ static int make(void *ctx, uint32_t number, unsigned worker, struct td_buf *fram
 	if (rc < 0)
 		return rc;
 	const struct td_class *class = item->class >= 0 ? &c->p.classes.list[item->class] : NULL;
-	struct subject s = { .name = td_item_name(&c->list, item), .label = -1,
+	struct subject s = { .name = td_item_name(&c->list, item), .label = -1, .keys = td_convert_keys(c),
 		.labelled = class || item->flags & TD_ITEM_UNLABELLED };
 	s.group = td_pack_group_name(&c->list, item, &s.group_len);
 	if (class) {
 		s.label = class->label;
 		s.class = c->p.classes.numbers ? NULL : class->name;
 	}
-	return h->loaded.array	  ? make_array(c, &s, h, frames, e) :
-	    h->loaded.ends.len > 0 ? make_clip(c, &s, h, frames, e) :
-				     make_picture(c, &s, h, frames, e);
+	return td_convert_record(c, &s, h, frames, e);
 }
 
 static int place(void *ctx, uint32_t number, struct td_place *ret, const char **ret_name,
@@ -533,86 +501,6 @@ static int place(void *ctx, uint32_t number, struct td_place *ret, const char **
 		ret->record = item->part;
 	*ret_name = td_item_name(&c->list, item);
 	return 0;
-}
-
-/* ---- streams ---- */
-
-static int next_sample(void *ctx, struct td_taken *s, struct tundish_error *e)
-{
-	struct convert *c = ctx;
-	return td_intake_next(c->intake, s, e);
-}
-
-static uint64_t sample_bytes(void *ctx, const struct td_taken *s)
-{
-	const struct convert *c = ctx;
-	return td_taken_bytes(s, &c->list);
-}
-
-/* What is common to the features of all items, which does not depend on their order. */
-static bool meet_extras(struct hand *h)
-{
-	struct td_specs more = { 0 };
-	if (!td_specs_of(&more, &h->loaded.extras)) {
-		td_specs_free(&more);
-		return false;
-	}
-	td_specs_meet(&h->specs, &more);
-	return true;
-}
-
-static int make_sample(void *ctx, struct td_taken *sample, unsigned worker, struct td_buf *frames,
-    struct tundish_error *e)
-{
-	struct convert *c = ctx;
-	struct hand *h = &c->hands[worker];
-	const struct subject s = {
-		.name = (const char *)sample->name.data,
-		.labelled = sample->labelled,
-		.label = sample->label,
-		.class = sample->labelled && c->p.classes.fixed ? (const char *)sample->class.data : NULL,
-	};
-	int rc = td_taken_load(&h->loaded, &h->path, sample, &c->list, &c->cut, e);
-	if (rc == 0)
-		rc = make_picture(c, &s, h, frames, e);
-	return rc == 0 && !meet_extras(h) ? td_err_memory(e) : rc;
-}
-
-static int finish_stream(void *ctx, struct tundish_error *e)
-{
-	struct convert *c = ctx;
-	for (unsigned i = 0; i < c->n_hands; i++)
-		if (c->hands[i].specs.met)
-			td_specs_meet(&c->list.specs, &c->hands[i].specs);
-	c->p.left_out = c->list.left_out;
-	c->p.left_out_what = c->list.left_out == 1 ? "other file" : "other files";
-	memcpy(c->p.left_out_kinds, c->list.left_out_kinds, sizeof c->p.left_out_kinds);
-	c->p.found = c->p.written + c->p.bad.count + c->p.left_out;
-	return fill_features(c, e);
-}
-
-static int convert_stream(struct convert *c, struct tundish_error *e)
-{
-	const struct tundish_pack_options *o = c->p.o;
-	const struct td_stream_run run = {
-		.p = &c->p,
-		.by_class = !(o->stratify && strcmp(o->stratify, "none") == 0),
-		.next = next_sample,
-		.bytes = sample_bytes,
-		.make = make_sample,
-		.finish = finish_stream,
-		.ctx = c,
-	};
-	if (c->list.arrays.n)
-		return td_err(e, TUNDISH_E_USAGE, "arrays do not go with a stream in one call");
-	if (c->list.classes.fixed) {
-		c->p.classes = c->list.classes;
-		c->list.classes = (struct td_classes){ 0 };
-	}
-	if (o->resume)
-		td_notice(&o->listener, "a stream starts anew: --resume has nothing to go on from");
-	int rc = td_intake_open(&c->intake, &c->list, c->p.classes.fixed ? &c->p.classes : NULL, &c->listing, e);
-	return rc ? rc : td_pack_stream(&run, e);
 }
 
 /* ---- all together ---- */
@@ -649,8 +537,12 @@ static void free_convert(struct convert *c)
 	td_key_names_free(&c->keys);
 	td_cut_free(&c->cut);
 	td_prepare_fini(&c->prepare);
-	free(c->value_key);
-	free(c->shape_key);
+	free(c->image.value);
+	free(c->image.shape);
+	free(c->frames.value);
+	free(c->frames.shape);
+	free(c->audio.value);
+	free(c->audio.shape);
 	td_pack_free(&c->p);
 }
 
@@ -677,7 +569,7 @@ static int convert_listed(struct convert *c, struct tundish_error *e)
 	if (rc == 0)
 		rc = td_pack_groups(&c->p, &c->list, e);
 	if (rc == 0)
-		rc = fill_features(c, e);
+		rc = td_convert_features(c, e);
 	if (rc == 0)
 		rc = td_pack_plan(&c->p, c->list.n, !(o->stratify && strcmp(o->stratify, "none") == 0), e);
 	return rc ? rc : td_pack_run(&c->p, e);
@@ -764,7 +656,7 @@ int tundish_convert(const struct tundish_pack_options *options, struct tundish_p
 	if (rc == 0)
 		rc = o.list	     ? look(&c, ret_error) :
 		    o.to_files	     ? convert_files(&c, ret_error) :
-		    c.list.n_streams ? convert_stream(&c, ret_error) :
+		    c.list.n_streams ? td_convert_stream(&c, ret_error) :
 				       convert_listed(&c, ret_error);
 	if (rc == 0) {
 		td_prepare_tell(&c.prepare);

@@ -55,15 +55,21 @@ static uint64_t turns_of(const struct td_deal *d, size_t split, uint64_t n)
 	return n / TD_DEAL_TURNS * before[TD_DEAL_TURNS] + before[n % TD_DEAL_TURNS];
 }
 
+size_t td_deal_in_split(const struct td_deal *d, size_t split, uint64_t class, uint64_t n)
+{
+	struct td_rng rng;
+	const struct td_plan_split *s = &d->plan->splits[split];
+	td_rng_at(&rng, d->seed, (uint32_t)split, class, TD_RNG_SHARD);
+	return s->first_shard + (size_t)((td_rng_below(&rng, s->n_shards) + n) % s->n_shards);
+}
+
 size_t td_deal_shard(struct td_deal *d, uint64_t class, uint64_t n)
 {
 	struct td_rng rng;
 	td_rng_at(&rng, d->seed, 0, class, TD_RNG_SPLIT);
 	uint64_t first = td_rng_below(&rng, TD_DEAL_TURNS);
 	size_t s = d->turns[(first + n) % TD_DEAL_TURNS];
-	const struct td_plan_split *split = &d->plan->splits[s];
 	uint64_t number = turns_of(d, s, first + n) - turns_of(d, s, first);
-	td_rng_at(&rng, d->seed, (uint32_t)s, class, TD_RNG_SHARD);
 	d->got[s]++;
-	return split->first_shard + (size_t)((td_rng_below(&rng, split->n_shards) + number) % split->n_shards);
+	return td_deal_in_split(d, s, class, number);
 }

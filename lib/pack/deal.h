@@ -17,4 +17,6 @@ int td_deal_init(struct td_deal *ret, const struct td_plan *plan, uint64_t seed,
 /* The shard of item number n of a class, which begins at its own place of the round and at
  * its own shard. */
 size_t td_deal_shard(struct td_deal *d, uint64_t class, uint64_t n);
+/* The same within a split that is known, by the item's number in its class and the split. */
+size_t td_deal_in_split(const struct td_deal *d, size_t split, uint64_t class, uint64_t n);
 void td_deal_free(struct td_deal *d);

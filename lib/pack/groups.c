@@ -53,7 +53,7 @@ const char *td_pack_group_name(const struct td_listing *l, const struct td_item 
 
 bool td_pack_all_grouped(const struct td_listing *l)
 {
-	bool all = l->n_streams == 0; /* what comes from there has none */
+	bool all = true;
 	for (size_t i = 0; all && i < l->n; i++)
 		all = l->items[i].group || l->items[i].flags & TD_ITEM_PART;
 	return all;

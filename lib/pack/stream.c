@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "append.h"
 #include "base/err.h"
@@ -16,6 +17,8 @@
 
 #define BLOCK_SAMPLES 32
 #define BLOCK_BYTES ((uint64_t)1 << 20)
+/* Each holds two descriptors at most. */
+#define BLOCK_FILES 4
 /* What a job may hold on to between two uses, about. */
 #define JOB_BYTES (4 * BLOCK_BYTES)
 
@@ -51,6 +54,14 @@ struct place_key {
 	int32_t class;
 };
 
+/* Items of a class in a split. */
+struct class_key {
+	uint64_t class, split;
+};
+
+/* Groups are a class of their own. */
+#define GROUP_KEY (UINT64_MAX - 1)
+
 struct run {
 	const struct td_stream_run *stream;
 	struct td_pack *p;
@@ -66,6 +77,8 @@ struct run {
 	size_t dealt_cap;
 	uint64_t dealt_none;
 	struct td_map counts; /* struct place_key -> uint64_t */
+	struct td_map groups; /* name -> uint32_t: the shard that was drawn for it */
+	struct td_map in_split; /* struct class_key -> uint64_t: items of groups */
 	struct out *outs;
 	size_t out_bytes;
 	struct td_pieces pieces;
@@ -100,9 +113,10 @@ static int next_sample(struct run *run, struct td_taken *s, struct tundish_error
 static int take_block(struct run *run, struct job *j, uint64_t *ret_bytes, struct tundish_error *e)
 {
 	uint64_t bytes = 0, most = run->p->block_bytes ? run->p->block_bytes : BLOCK_BYTES;
+	unsigned files = 0;
 	j->n = 0;
 	j->end = false;
-	while (j->n < BLOCK_SAMPLES && bytes < most) {
+	while (j->n < BLOCK_SAMPLES && bytes < most && files < BLOCK_FILES) {
 		int rc = next_sample(run, &j->samples[j->n], e);
 		if (rc < 0)
 			return rc;
@@ -111,7 +125,10 @@ static int take_block(struct run *run, struct job *j, uint64_t *ret_bytes, struc
 			j->end = run->ended;
 			break;
 		}
-		bytes += run->stream->bytes(run->stream->ctx, &j->samples[j->n++]);
+		const struct td_taken *s = &j->samples[j->n];
+		files += s->file && (j->n == 0 || s->file != s[-1].file);
+		bytes += run->stream->bytes(run->stream->ctx, s);
+		j->n++;
 	}
 	*ret_bytes = 2 * bytes;
 	return 1;
@@ -225,7 +242,7 @@ static int hold(struct run *run, size_t shard, const uint8_t *frame, size_t byte
 static int find_class(struct run *run, const struct td_taken *s, int32_t *ret, struct tundish_error *e)
 {
 	*ret = -1;
-	if (!s->labelled)
+	if (!s->labelled || !*(const char *)s->class.data)
 		return 0;
 	struct td_classes *c = &run->p->classes;
 	const char *name = (const char *)s->class.data;
@@ -243,6 +260,36 @@ static int find_class(struct run *run, const struct td_taken *s, int32_t *ret, s
 	return 0;
 }
 
+/* Whether its group decides where it goes: no split may part it, nor, in order, a shard. */
+static bool goes_together(const struct run *run, const struct td_taken *s)
+{
+	const struct tundish_pack_options *o = run->p->o;
+	bool items = o->split_by && strcmp(o->split_by, "item") == 0;
+	return s->group.len && (!o->shuffle || (run->p->plan.n_splits > 1 && !items));
+}
+
+/* Groups are dealt in turn like items of one class. In order a group stays in one shard; else
+ * its items are dealt to the shards of its split, class by class. */
+static bool deal_group(struct run *run, const struct td_taken *s, uint64_t class, size_t *ret)
+{
+	size_t known = run->groups.n;
+	uint32_t *place = td_map_at(&run->groups, s->group.data, s->group.len);
+	if (!place)
+		return false;
+	if (run->groups.n > known)
+		*place = (uint32_t)td_deal_shard(&run->deal, GROUP_KEY, run->groups.n - 1);
+	*ret = *place;
+	if (!run->p->o->shuffle)
+		return true;
+	const uint32_t split = (uint32_t)run->p->plan.shards[*place].split;
+	const struct class_key at = { class, split };
+	uint64_t *n = td_map_at(&run->in_split, &at, sizeof at);
+	if (!n)
+		return false;
+	*ret = td_deal_in_split(&run->deal, split, class, (*n)++);
+	return true;
+}
+
 static int put_good(struct run *run, const struct td_taken *s, const uint8_t *frame, size_t bytes,
     struct tundish_error *e)
 {
@@ -253,7 +300,11 @@ static int put_good(struct run *run, const struct td_taken *s, const uint8_t *fr
 	bool alone = class < 0 || !run->stream->by_class;
 	uint64_t key = alone ? UINT64_MAX : run->p->classes.fixed ? (uint64_t)class : (uint64_t)s->label;
 	uint64_t *n = alone ? &run->dealt_none : &run->dealt[class];
-	size_t shard = td_deal_shard(&run->deal, key, (*n)++);
+	size_t shard = 0;
+	if (!goes_together(run, s))
+		shard = td_deal_shard(&run->deal, key, (*n)++);
+	else if (!deal_group(run, s, key, &shard))
+		return td_err_memory(e);
 	const struct place_key at = { (uint32_t)shard, class };
 	uint64_t *count = class < 0 ? NULL : td_map_at(&run->counts, &at, sizeof at);
 	if (class >= 0 && !count)
@@ -268,6 +319,8 @@ static int put_bad(struct run *run, const struct td_taken *s, const struct entry
 {
 	struct td_place at = TD_PLACE((const char *)s->path.data);
 	at.offset = s->offset;
+	at.line = s->line;
+	at.record = s->record;
 	return td_bad_item(&run->p->bad, entry->code, at, (const char *)s->name.data,
 	    (const char *)entry->reason.data, e);
 }
@@ -279,6 +332,8 @@ static void recycle(struct td_taken *s)
 		td_buf_free(&s->data);
 	if (s->side.cap > BLOCK_BYTES / 8)
 		td_buf_free(&s->side);
+	td_spilled_drop(s->file);
+	s->file = NULL;
 }
 
 static void tell_progress(struct run *run)
@@ -473,6 +528,16 @@ static int prepare(struct run *run, struct tundish_error *e)
 	return rc ? rc : td_pieces_init(&run->pieces, &p->set, p->plan.n_shards, p->compression, p->o->level, e);
 }
 
+/* As many jobs as memory has room for, and open files. */
+static unsigned slots_of(uint64_t memory, unsigned threads)
+{
+	struct rlimit files;
+	uint64_t most = TD_MIN(memory / 4 / JOB_BYTES, (uint64_t)4 + 4 * threads);
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0)
+		most = TD_MIN(most, (uint64_t)files.rlim_cur / (4 * BLOCK_FILES));
+	return (unsigned)TD_MAX(most, (uint64_t)2);
+}
+
 static int run_loop(struct run *run, struct tundish_error *e)
 {
 	const struct td_pack *p = run->p;
@@ -481,7 +546,7 @@ static int run_loop(struct run *run, struct tundish_error *e)
 	const struct td_ordered loop = {
 		.job_bytes = sizeof(struct job),
 		.threads = threads,
-		.slots = (unsigned)TD_MAX(TD_MIN(memory / 4 / JOB_BYTES, (uint64_t)4 + 4 * threads), (uint64_t)2),
+		.slots = slots_of(memory, threads),
 		.max_bytes = memory / 4,
 		.take = take,
 		.work = work,
@@ -503,6 +568,8 @@ static void free_run(struct run *run)
 	free(run->outs);
 	free(run->dealt);
 	td_map_free(&run->counts);
+	td_map_free(&run->groups);
+	td_map_free(&run->in_split);
 	td_deal_free(&run->deal);
 	td_pieces_free(&run->pieces);
 }
@@ -510,7 +577,8 @@ static void free_run(struct run *run)
 int td_pack_stream(const struct td_stream_run *stream, struct tundish_error *e)
 {
 	struct td_pack *p = stream->p;
-	struct run run = { .stream = stream, .p = p, .counts.value_bytes = sizeof(uint64_t) };
+	struct run run = { .stream = stream, .p = p, .counts.value_bytes = sizeof(uint64_t),
+		.groups.value_bytes = sizeof(uint32_t), .in_split.value_bytes = sizeof(uint64_t) };
 	int rc = check(p, e);
 	if (rc == 0 && !p->out.stream)
 		rc = td_names_check(p->o->name_template, p->o->count_in_name, p->out.name, &p->plan, e);

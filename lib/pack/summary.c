@@ -34,7 +34,7 @@ static uint64_t shard_bytes(const struct td_pack *p, size_t i)
 	return p->o->dry_run ? planned_bytes(p, &p->plan.shards[i]) : p->set.shards[i].bytes;
 }
 
-static bool print_size(struct td_table *t, uint64_t bytes)
+static void size_text(char text[32], uint64_t bytes)
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
 	unsigned unit = 0;
@@ -44,8 +44,16 @@ static bool print_size(struct td_table *t, uint64_t bytes)
 		bytes /= 1024;
 	}
 	if (unit == 0)
-		return td_table_cell(t, "%" PRIu64 " B", bytes);
-	return td_table_cell(t, "%" PRIu64 ".%" PRIu64 " %s", bytes, rest * 10 / 1024, units[unit]);
+		snprintf(text, 32, "%" PRIu64 " B", bytes);
+	else
+		snprintf(text, 32, "%" PRIu64 ".%" PRIu64 " %s", bytes, rest * 10 / 1024, units[unit]);
+}
+
+static bool print_size(struct td_table *t, uint64_t bytes)
+{
+	char text[32];
+	size_text(text, bytes);
+	return td_table_cell(t, "%s", text);
 }
 
 static bool splits_table(struct td_buf *out, const struct td_pack *p)
@@ -130,8 +138,11 @@ static bool summarize(struct td_buf *out, const struct td_pack *p)
 	if (ok && p->left_out)
 		ok = td_buf_printf(out, ", %" PRIu64 " %s left out%s%s%s", p->left_out, p->left_out_what,
 		    p->left_out_kinds[0] ? " (" : "", p->left_out_kinds, p->left_out_kinds[0] ? ")" : "");
-	if (ok && p->window)
-		ok = td_buf_printf(out, "; shuffled in a window of %" PRIu64 " bytes", p->window);
+	if (ok && p->window) {
+		char size[32];
+		size_text(size, p->window);
+		ok = td_buf_printf(out, "; shuffled in a window of %s", size);
+	}
 	if (p->o->list)
 		return ok && td_buf_printf(out, "\n\n") && td_pack_items_table(out, p->items, p->n_items);
 	if (p->to_folder)

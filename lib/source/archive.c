@@ -43,6 +43,8 @@ static bool has_suffix(const char *path, const char *const *suffixes)
 	return false;
 }
 
+static const char *const plain_suffixes[] = { ".tar", ".zip", ".zipx", NULL };
+
 static bool looks_packed(const uint8_t *head, size_t len)
 {
 	static const struct {
@@ -58,11 +60,17 @@ static bool looks_packed(const uint8_t *head, size_t len)
 	return false;
 }
 
+bool td_archive_named(const char *path)
+{
+	static const char *const packed[] = { ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst",
+		".tzst", ".tar.lz4", ".tar.lz", ".tar.Z", NULL };
+	return has_suffix(path, plain_suffixes) || has_suffix(path, packed);
+}
+
 bool td_archive_looks(const char *path, const uint8_t *head, size_t len)
 {
-	static const char *const suffixes[] = { ".tar", ".zip", ".zipx", NULL };
 	const char *foreign = td_foreign(head, len);
-	return has_suffix(path, suffixes) || (foreign && (strstr(foreign, "tar ") || strstr(foreign, "ZIP")));
+	return has_suffix(path, plain_suffixes) || (foreign && (strstr(foreign, "tar ") || strstr(foreign, "ZIP")));
 }
 
 /* An old tar has no mark but its checksum: octal digits and a NUL. */

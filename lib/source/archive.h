@@ -17,6 +17,8 @@
 
 /* A tar or zip, by mark or name. */
 bool td_archive_looks(const char *path, const uint8_t *head, size_t len);
+/* By its name alone, also one that is packed. */
+bool td_archive_named(const char *path);
 /* What the file is, by its content: NONE also for what opens as another format. MODULE
  * when it is plainly an archive and the module is missing. */
 int td_archive_kind(enum td_archive_kind *ret, const char *path, const struct tundish_listener *l,
@@ -48,12 +50,17 @@ void td_member_tidy(char *name);
 /* One of the folders in it, or itself, is what folders of pictures have lying about. */
 bool td_member_litter(const char *name);
 
-/* Reads an item that is a member and its companions, like td_format_load(). */
-int td_member_load(struct td_loaded *out, const struct td_listing *l, const struct td_item *item,
-    const struct td_cut *cut, struct tundish_error *e);
+/* Reads an item that is a member and its companions, like td_format_load(); the file is as
+ * td_item_file() has it. */
+int td_member_load(struct td_loaded *out, struct td_file file, const struct td_listing *l,
+    const struct td_item *item, const struct td_cut *cut, struct tundish_error *e);
 /* Its first bytes: how many, or an error. */
 int64_t td_member_head(void *out, size_t bytes, const struct td_listing *l, const struct td_item *item);
-/* Copies a member to a file without a name that formats can open, by the path put into
- * *ret; it stays until another one is copied there. */
-int td_member_spill(struct td_spill *s, struct td_file *ret, const struct td_listing *l,
+/* Copies a member to a file without a name that formats can open, which takes the place of
+ * the path in *file; it stays until another one is copied there. */
+int td_member_spill(struct td_spill *s, struct td_file *file, const struct td_listing *l,
     const struct td_item *item, uint64_t max_bytes, struct tundish_error *e);
+/* Finds the members that hold the numbers of ENVI headers, which are marked TD_ITEM_HEADER:
+ * one of the right size goes before one with a more usual name. They are no items of their
+ * own, and not left out. */
+int td_members_pair(struct td_listing *l, struct tundish_error *e);

@@ -15,6 +15,8 @@
 static int probe(const char *path, const uint8_t *head, size_t len)
 {
 	(void)path;
+	if (td_archive_marked(head, len))
+		return 0; /* one of its first members is */
 	switch (td_raster_probe(head, len)) {
 	case TD_RASTER_NONE:
 		return 0;
@@ -63,11 +65,12 @@ static int choose_bands(struct td_arrays_file *o, const struct td_cut *cut, stru
 	return o->n_bands ? 0 : td_err(e, TUNDISH_E_UNSUPPORTED, "no band is left, all are bad");
 }
 
-static int open_file(struct td_arrays_file **ret, const char *path, const struct td_cut *cut,
+static int open_file(struct td_arrays_file **ret, const struct td_file *file, const struct td_cut *cut,
     const struct tundish_listener *l, struct tundish_error *e)
 {
 	struct td_arrays_file *o = calloc(1, sizeof *o);
-	int rc = o ? td_raster_open(&o->raster, path, cut->raster_flags, l, e) : td_err_memory(e);
+	int rc = o ? td_raster_open_pair(&o->raster, file->path, file->data_path, file->name, cut->raster_flags, l, e) :
+		     td_err_memory(e);
 	if (rc == 0)
 		rc = choose_bands(o, cut, e);
 	if (rc < 0)
@@ -158,7 +161,7 @@ static int parts(struct td_parts *ret, const struct td_file *file, const struct 
     const struct tundish_listener *l, struct tundish_error *e)
 {
 	struct td_arrays_file *o;
-	int rc = open_file(&o, file->path, cut, l, e);
+	int rc = open_file(&o, file, cut, l, e);
 	if (rc < 0)
 		return rc;
 	const struct td_raster_info *info = td_raster_info(o->raster);
@@ -303,7 +306,7 @@ static int keep_open(struct td_loaded *s, const struct td_file *file, const stru
 	if (!s->opened || s->close != close_opened || strcmp(s->opened_path, file->path) != 0) {
 		struct td_arrays_file *o;
 		char *copy = strdup(file->path);
-		int rc = copy ? open_file(&o, file->path, cut, NULL, e) : td_err_memory(e);
+		int rc = copy ? open_file(&o, file, cut, NULL, e) : td_err_memory(e);
 		if (rc < 0) {
 			free(copy);
 			return rc;

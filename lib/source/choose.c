@@ -257,7 +257,7 @@ int td_grid_choose(struct td_parts *p, struct td_arrays_file *o, const struct td
 	struct chooser c = { .p = p, .o = o, .cut = cut, .e = e };
 	int rc = 0;
 	if (cut->label_raster)
-		rc = truth_path(&c.path, cut->label_raster, file->path) ?
+		rc = truth_path(&c.path, cut->label_raster, td_file_shown(file)) ?
 		    open_truth(&c, (const char *)c.path.data, l) : td_err_memory(e);
 	if (rc == 0)
 		rc = judge_all(&c);
@@ -265,7 +265,7 @@ int td_grid_choose(struct td_parts *p, struct td_arrays_file *o, const struct td
 	if (rc == 0 && c.names)
 		rc = add_classes(&c);
 	if (rc == 0)
-		tell(&c, file->path, l);
+		tell(&c, td_file_shown(file), l);
 	td_raster_close(c.truth);
 	td_buf_free(&c.data);
 	td_buf_free(&c.scratch);

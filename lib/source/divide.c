@@ -53,6 +53,19 @@ static void note_shape(struct td_arrays *a, const struct td_parts *p)
 	a->n += p->n;
 }
 
+bool td_listing_note(struct td_listing *l, const char *name, const struct td_parts *parts)
+{
+	if (!parts->pictures)
+		note_shape(&l->arrays, parts);
+	l->files = td_crc32c(l->files, &parts->sum, sizeof parts->sum);
+	l->n_clips += parts->clips ? parts->n : 0;
+	l->n_sounds += parts->sound ? parts->n : 0;
+	l->sequences |= parts->sequence && parts->n > 1;
+	l->parts_left_out += parts->n_left_out;
+	l->work_bytes = TD_MAX(l->work_bytes, parts->work_bytes);
+	return !parts->about || td_about_add(&l->about, name, parts->about);
+}
+
 /* The class that the file itself gives an item. */
 static int find_class(struct divide *d, struct td_item *item, const char *name)
 {
@@ -170,24 +183,16 @@ static int add_file(struct divide *d, struct td_item item, struct td_parts *part
 	if (parts->loss)
 		rc = td_bad_item(d->bad, TUNDISH_E_CORRUPT, TD_PLACE((const char *)d->path.data),
 		    td_item_name(d->l, &item), parts->loss, d->e);
-	if (!parts->pictures)
-		note_shape(&d->l->arrays, parts);
+	if (rc == 0 && !td_listing_note(d->l, td_item_name(d->l, &item), parts))
+		rc = td_err_memory(d->e);
 	if (rc == 0)
 		rc = keep_index(d, &item, parts);
 	if (rc == 0)
 		rc = take_classes(d, parts);
 	if (rc == 0)
 		rc = add_parts(d, &item, parts);
-	if (rc == 0 && parts->about && !td_about_add(&d->l->about, td_item_name(d->l, &item), parts->about))
-		rc = td_err_memory(d->e);
 	if (rc == 0 && parts->data_path && !td_map_at(&d->data_files, parts->data_path, strlen(parts->data_path)))
 		rc = td_err_memory(d->e);
-	d->l->files = td_crc32c(d->l->files, &parts->sum, sizeof parts->sum);
-	d->l->n_clips += parts->clips ? parts->n : 0;
-	d->l->n_sounds += parts->sound ? parts->n : 0;
-	d->l->sequences |= parts->sequence && parts->n > 1;
-	d->l->parts_left_out += parts->n_left_out;
-	d->l->work_bytes = TD_MAX(d->l->work_bytes, parts->work_bytes);
 	td_specs_meet(&d->l->specs, &parts->specs);
 	return rc;
 }
@@ -248,11 +253,26 @@ static int stop(void *data)
 	return td_stopped(j->listener);
 }
 
+int td_file_parts(struct td_parts *ret, unsigned format, const struct td_file *file, const struct td_cut *cut,
+    const struct tundish_listener *l, struct tundish_error *e)
+{
+	struct td_parts p = { 0 };
+	int rc = td_format_parts(&p, format, file, cut, l, e);
+	if (rc == 0 && p.timed && cut->align) {
+		int64_t frames = !p.clips ? 1 : cut->edge == TD_EDGE_KEEP ? -1 : (int64_t)cut->av.clip;
+		rc = td_aligns_check(cut->align, &p, td_file_shown(file), frames, l, e);
+	}
+	if (rc == 0)
+		*ret = p;
+	else
+		td_parts_free(&p);
+	return rc;
+}
+
 static int work(void *ctx, void *job, unsigned worker, struct tundish_error *e)
 {
 	const struct divide *d = ctx;
 	struct job *j = job;
-	const struct td_cut *cut = d->o->cut;
 	struct td_file file;
 	(void)worker;
 	if (!j->divides)
@@ -266,16 +286,8 @@ static int work(void *ctx, void *job, unsigned worker, struct tundish_error *e)
 		return td_err_memory(e);
 	j->rc = item->member ? td_member_spill(&j->spill, &file, d->l, item, d->o->cut->max_bytes, &j->why) : 0;
 	if (j->rc == 0)
-		j->rc = td_format_parts(&j->parts, item->format, &file, d->o->cut, &listener, &j->why);
+		j->rc = td_file_parts(&j->parts, item->format, &file, d->o->cut, &listener, &j->why);
 	td_spill_free(&j->spill);
-	if (j->rc == 0 && j->parts.timed && cut->align) {
-		int64_t frames = !j->parts.clips ? 1 : cut->edge == TD_EDGE_KEEP ? -1 : (int64_t)cut->av.clip;
-		if (!td_item_path(&j->path, d->l, item))
-			return td_err_memory(e);
-		j->rc = td_aligns_check(cut->align, &j->parts, (const char *)j->path.data, frames, &listener, &j->why);
-		if (j->rc < 0)
-			td_parts_free(&j->parts);
-	}
 	if (j->rc == TUNDISH_E_MEMORY || j->rc == TUNDISH_E_MODULE || j->rc == TUNDISH_E_STOPPED)
 		return td_err(e, j->rc, "%s", j->why.text);
 	return 0;

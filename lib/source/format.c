@@ -3,6 +3,7 @@
 #include "format.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include "arrays.h"
 #include "base/err.h"
@@ -18,6 +19,11 @@ const struct td_format *const td_formats[] = {
 	&td_format_video,
 };
 const unsigned td_n_formats = TD_COUNT(td_formats);
+
+bool td_archive_marked(const uint8_t *head, size_t len)
+{
+	return (len >= 262 && memcmp(head + 257, "ustar", 5) == 0) || (len >= 4 && memcmp(head, "PK\3\4", 4) == 0);
+}
 
 int td_format_probe(const char *path, const uint8_t *head, size_t len)
 {

@@ -10,6 +10,7 @@
 #include "base/thread.h"
 #include "cells.h"
 #include "extra.h"
+#include "spill.h"
 #include "tundish.h"
 
 /* As many first bytes of a file are enough for every probe. */
@@ -65,7 +66,14 @@ struct td_file {
 	const char *spec; /* what the user wrote behind the path and a colon; NULL: nothing */
 	const struct td_buf *index; /* of td_parts; for load alone */
 	bool decode; /* for describe alone: count what headers only claim */
+	const char *data_path; /* an ENVI header's numbers; NULL: they are looked for beside it */
+	const char *name; /* for messages, where the path says nothing; or NULL */
 };
+
+static inline const char *td_file_shown(const struct td_file *file)
+{
+	return file->name ? file->name : file->path;
+}
 
 /* The items in one file. */
 struct td_parts {
@@ -131,13 +139,14 @@ struct td_loaded {
 	void (*close)(void *opened);
 	/* and a member of an archive that a format had to open */
 	struct td_spill {
-		int fd; /* valid where member is not 0 */
-		uint32_t member;
-		char path[32];
+		struct td_spilled *file;
+		uint32_t member; /* of the listing; 0: of a stream */
 	} spill;
 };
 /* Forgets the file that was read last. */
 void td_loaded_close(struct td_loaded *s);
+/* What is read next is of that member: another one's file is forgotten. */
+void td_loaded_spill(struct td_loaded *s, struct td_spilled *file);
 void td_spill_free(struct td_spill *s);
 void td_loaded_free(struct td_loaded *s);
 
@@ -174,6 +183,8 @@ struct td_format {
 extern const struct td_format *const td_formats[];
 extern const unsigned td_n_formats;
 
+/* A tar or zip by its mark: in what follows may stand marks of its members. */
+bool td_archive_marked(const uint8_t *head, size_t len);
 /* The format that is surest, by its place in td_formats, or -1. */
 int td_format_probe(const char *path, const uint8_t *head, size_t len);
 /* The format whose name the file bears, or -1. */

@@ -6,12 +6,7 @@
 #include <strings.h>
 
 #include "base/path.h"
-
-/* In an archive the first member may begin where a user block would end. */
-static bool is_archive(const uint8_t *head, size_t len)
-{
-	return (len >= 262 && memcmp(head + 257, "ustar", 5) == 0) || (len >= 4 && memcmp(head, "PK\3\4", 4) == 0);
-}
+#include "format.h"
 
 /* The signature stands at 0 or behind a user block of 512 bytes or a power of two more. */
 static int probe(const char *path, const uint8_t *head, size_t len)
@@ -20,7 +15,7 @@ static int probe(const char *path, const uint8_t *head, size_t len)
 	(void)path;
 	for (size_t at = 0; at + sizeof mark <= len; at = at ? 2 * at : 512)
 		if (memcmp(head + at, mark, sizeof mark) == 0)
-			return at && is_archive(head, len) ? 0 : 90;
+			return at && td_archive_marked(head, len) ? 0 : 90;
 	return 0;
 }
 

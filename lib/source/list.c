@@ -17,6 +17,7 @@
 #include "base/map.h"
 #include "base/path.h"
 #include "base/pool.h"
+#include "media/raster.h"
 #include "picture.h"
 #include "times.h"
 
@@ -45,7 +46,7 @@ int td_item_load(struct td_loaded *out, struct td_buf *path, const struct td_lis
 	struct td_file file;
 	if (!td_item_file(&file, path, l, item))
 		return td_err_memory(e);
-	int rc = item->member ? td_member_load(out, l, item, cut, e) :
+	int rc = item->member ? td_member_load(out, file, l, item, cut, e) :
 				td_format_load(out, item->format, &file, item->part, cut, e);
 	if (rc == 0 && td_formats[item->format] == &td_format_picture && !td_frame_extras(out, td_item_name(l, item)))
 		rc = td_err_memory(e);
@@ -173,6 +174,8 @@ struct lister {
 	char *prefix; /* before the names of the source that is walked */
 	struct td_map folders; /* first level of the sources */
 	uint64_t polled;
+	uint64_t archives; /* met below a folder */
+	char *first_archive;
 };
 
 bool td_is_litter(const char *base)
@@ -203,6 +206,11 @@ static int64_t changed_ns(const struct stat *st)
 static int add_file(struct lister *w, const struct td_walk_entry *entry, struct tundish_error *e)
 {
 	int format = td_format_named(entry->name);
+	if (format < 0 && td_archive_named(entry->name) && !w->archives++) {
+		w->first_archive = strdup(entry->path);
+		if (!w->first_archive)
+			return td_err_memory(e);
+	}
 	note_file(w->l, entry->name, entry->bytes, entry->changed_ns);
 	const struct td_item item = {
 		.bytes = entry->bytes,
@@ -286,6 +294,12 @@ static int walk_folder(struct lister *w, const char *source, struct tundish_erro
 	    td_err_memory(e);
 	if (rc == 0)
 		rc = td_walk(source, visit, w, e);
+	if (w->archives)
+		td_notice(w->o->listener, "%s: %" PRIu64 " archive%s passed over, first %s: name them as sources to "
+		    "read them", TD_ESC(source), w->archives, w->archives > 1 ? "s" : "", TD_ESC(w->first_archive));
+	free(w->first_archive);
+	w->first_archive = NULL;
+	w->archives = 0;
 	free(w->prefix);
 	free(folder);
 	free(tidy);
@@ -461,6 +475,8 @@ static int probe_block(void *ctx, void *job, unsigned worker, struct tundish_err
 		if (format >= 0) {
 			item->format = (uint8_t)format;
 			item->flags &= (uint8_t)~TD_ITEM_PROBE;
+			if (item->member && td_raster_probe(j->head, (size_t)n) == TD_RASTER_ENVI)
+				item->flags |= TD_ITEM_HEADER;
 		}
 	}
 	return 0;
@@ -499,6 +515,8 @@ static int probe_unknown(struct lister *w, struct tundish_error *e)
 	for (size_t i = 0; i < w->l->n; i++)
 		unknown += w->l->items[i].flags & TD_ITEM_PROBE;
 	int rc = unknown ? td_ordered_run(&loop, &run, NULL, e) : 0;
+	if (rc == 0 && unknown)
+		rc = td_members_pair(w->l, e);
 	if (rc == 0)
 		td_listing_keep(w->l, is_known);
 	return rc;
@@ -540,7 +558,8 @@ static int settle_columns(struct lister *w, struct tundish_error *e)
 {
 	struct td_cells *c = &w->l->columns;
 	bool table = w->labels.from == TD_LABELS_CSV;
-	for (size_t i = 0; i < c->n; i++)
+	bool groups = w->l->n_streams && !table; /* whose side-cars come later */
+	for (size_t i = 0; !groups && i < c->n; i++)
 		if (!c->list[i].found && !(c->list[i].feature && td_about_has(&w->l->about, c->list[i].name)))
 			return td_err(e, TUNDISH_E_USAGE, "no column \"%s\" in %s", TD_ESC(c->list[i].name),
 			    table ? TD_ESC(w->labels.file) : "side-cars or headers");
@@ -549,13 +568,29 @@ static int settle_columns(struct lister *w, struct tundish_error *e)
 	return 0;
 }
 
+/* What a table says of a stream's items is asked as they come. */
+static int take_table(struct lister *w, struct td_csv *csv, struct tundish_error *e)
+{
+	int rc = csv->numbers && !w->l->classes.fixed ? 0 : td_assign_rows(w->l, w->labels.file, csv, w->o, e);
+	if (rc < 0)
+		return rc;
+	w->l->table = malloc(sizeof *csv);
+	if (!w->l->table)
+		return td_err_memory(e);
+	*w->l->table = *csv;
+	*csv = (struct td_csv){ 0 };
+	return 0;
+}
+
 /* A table says which files are wanted: only those are divided. All else is known of the
  * items themselves, and a file's own word goes before that of its folder. */
-static int divide_and_assign(struct lister *w, const struct td_csv *csv, struct tundish_error *e)
+static int divide_and_assign(struct lister *w, struct td_csv *csv, struct tundish_error *e)
 {
 	enum td_labels_from from = w->labels.from;
 	int rc = 0;
-	if (from == TD_LABELS_CSV && !w->l->n_streams)
+	if (from == TD_LABELS_CSV && w->l->n_streams)
+		rc = take_table(w, csv, e);
+	else if (from == TD_LABELS_CSV)
 		rc = td_assign_table(w->l, w->labels.file, csv, w->o, w->bad, e);
 	else if (from == TD_LABELS_JSON && !w->l->n_streams)
 		rc = td_assign_sidecars(w->l, &w->labels, w->o, w->bad, e);
@@ -634,6 +669,9 @@ void td_listing_free(struct td_listing *l)
 	td_specs_free(&l->group_specs);
 	free(l->members);
 	td_cells_free(&l->columns);
+	if (l->table)
+		td_csv_free(l->table);
+	free(l->table);
 	for (size_t i = 0; i < l->n_streams; i++) {
 		free(l->streams[i].path);
 		free(l->streams[i].prefix);

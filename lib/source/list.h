@@ -7,6 +7,7 @@
 #include "classes.h"
 #include "cells.h"
 #include "format.h"
+#include "labels.h"
 
 /*
  * What an item is must be known before the plan, since the plan fixes how many records
@@ -38,6 +39,7 @@ enum {
 	TD_ITEM_LABELS = 16, /* its file says its class */
 	TD_ITEM_UNLABELLED = 32, /* its file says that it has none: the label is -1 */
 	TD_ITEM_SAMPLE = 64, /* one of several in its file, each for itself */
+	TD_ITEM_HEADER = 128, /* a member whose numbers are in another one: an ENVI header */
 };
 
 /* Where in its archive, which is the root's folder, a member lies. What stands behind the
@@ -46,6 +48,7 @@ struct td_archived {
 	uint64_t at;	/* of its bytes where they lie there as they are, else of its header */
 	uint64_t bytes;
 	uint64_t name;	/* of a companion: what stands behind the key, in the listing's names */
+	uint32_t data;	/* number of the member with the numbers of an ENVI header, from 1; 0: none */
 	uint8_t role;	/* enum td_role */
 	bool plain, more;
 };
@@ -86,6 +89,7 @@ struct td_listing {
 	struct td_arrays arrays;
 	uint64_t work_bytes;	/* that reading an item takes at most, about */
 	struct td_specs specs; /* that the extras of all items have */
+	struct td_csv *table;  /* of labels, where there are streams; or NULL */
 	struct td_cells columns; /* features from a table or side-cars */
 	struct td_about about; /* what the files say of themselves */
 	struct td_map groups;  /* names of those that are not a file's -> uint32_t td_item.group */
@@ -166,6 +170,11 @@ bool td_is_litter(const char *base);
 /* Counts a file that is left out; and no longer counts one that was, since it is of use. */
 void td_listing_leave_out(struct td_listing *l, const char *name);
 void td_listing_take_back(struct td_listing *l, const char *name);
+/* The items of a file and what goes with them: its side data, too. */
+int td_file_parts(struct td_parts *ret, unsigned format, const struct td_file *file, const struct td_cut *cut,
+    const struct tundish_listener *l, struct tundish_error *e);
+/* What a file adds to what is known of all: shapes, counts, what it says of itself. */
+bool td_listing_note(struct td_listing *l, const char *name, const struct td_parts *parts) td_must_check;
 /* Divides files that hold several items; a file that cannot be read is bad. With
  * `own_labels` what a file says of its items becomes their class. */
 int td_listing_divide(struct td_listing *l, const struct td_list_options *options, bool own_labels,

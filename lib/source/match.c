@@ -41,10 +41,9 @@ static bool is_ascii(const char *s)
 	return true;
 }
 
-/* To be freed; NULL when it is no UTF-8. */
-static char *composed(const char *s)
+char *td_name_composed(const char *s)
 {
-	return (char *)utf8proc_NFC((const utf8proc_uint8_t *)s);
+	return is_ascii(s) ? NULL : (char *)utf8proc_NFC((const utf8proc_uint8_t *)s);
 }
 
 #define TWO_NAMES UINT32_MAX
@@ -82,7 +81,7 @@ static int index_composed(struct match *m)
 	m->have_composed = true;
 	for (size_t i = 0; i < m->l->n; i++) {
 		const char *name = below_source(m, i);
-		char *nfc = is_ascii(name) ? NULL : composed(name);
+		char *nfc = td_name_composed(name);
 		bool ok = !nfc || index_name(&m->composed, nfc, (uint32_t)i, true);
 		free(nfc);
 		if (!ok)
@@ -146,7 +145,7 @@ static const char *from_table(struct match *m, const char *path)
 
 static int64_t find_composed(struct match *m, const char *name)
 {
-	char *nfc = name && !is_ascii(name) ? composed(name) : NULL;
+	char *nfc = name ? td_name_composed(name) : NULL;
 	int64_t found = nfc ? look_up(&m->composed, nfc) : -1;
 	free(nfc);
 	return found;
@@ -219,6 +218,13 @@ static int bad_row(struct match *m, const struct td_csv_row *row, int code, cons
 	return td_bad_item(m->bad, code, at, td_path_base(m->table), reason, m->e);
 }
 
+static int not_listed(const char *table, const struct td_csv_row *row, const struct td_list_options *o,
+    struct tundish_error *e)
+{
+	return td_err(e, TUNDISH_E_USAGE, "%s: line %" PRId64 ": class \"%s\" is not in the class list %s",
+	    TD_ESC(table), row->line, TD_ESC(row->label), TD_ESC(o->class_list));
+}
+
 /* Notes the row's class at its item. */
 static int label_item(struct match *m, const struct td_csv_row *row, size_t i)
 {
@@ -240,9 +246,7 @@ static int label_item(struct match *m, const struct td_csv_row *row, size_t i)
 	if (class == -2)
 		return td_err_memory(m->e);
 	if (class < 0)
-		return td_err(m->e, TUNDISH_E_USAGE, "%s: line %" PRId64
-		    ": class \"%s\" is not in the class list %s", TD_ESC(m->table), row->line,
-		    TD_ESC(row->label), TD_ESC(m->o->class_list));
+		return not_listed(m->table, row, m->o, m->e);
 	struct td_item *item = &m->l->items[i];
 	item->class = m->csv->labels ? class : -1;
 	item->flags |= TD_ITEM_TAKEN;
@@ -303,6 +307,31 @@ static void free_match(struct match *m)
 	free(m->folder);
 	free(m->row_of);
 	td_buf_free(&m->scratch);
+}
+
+int td_assign_rows(struct td_listing *l, const char *table, const struct td_csv *csv, const struct td_list_options *o,
+    struct tundish_error *e)
+{
+	struct td_classes *c = &l->classes;
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && csv->labels && i < csv->n; i++) {
+		const struct td_csv_row *row = &csv->rows[i];
+		int32_t class = *row->label ? td_classes_add(c, row->label, strlen(row->label)) : 0;
+		if (class == -1)
+			rc = not_listed(table, row, o, e);
+		else if (class < 0)
+			rc = td_err_memory(e);
+		else if (c->n)
+			c->list[class].items++;
+	}
+	int32_t *map = rc == 0 ? malloc((c->n + 1) * sizeof *map) : NULL;
+	if (rc == 0)
+		rc = map ? td_classes_settle(c, 0, map, e) : td_err_memory(e);
+	for (size_t i = 0; i < c->n; i++)
+		c->list[i].items = 0;
+	free(map);
+	c->fixed |= c->n > 0;
+	return rc;
 }
 
 int td_assign_table(struct td_listing *l, const char *table, const struct td_csv *csv,

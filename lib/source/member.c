@@ -159,23 +159,41 @@ static int fill_spill(int to, int from, const struct td_archived *m, uint64_t ma
 	return m->plain ? copy_to(to, from, m, e) : unpack_to(to, from, m, max_bytes, e);
 }
 
-int td_member_spill(struct td_spill *s, struct td_file *ret, const struct td_listing *l,
+static int spill_member(struct td_spilled **ret, const struct td_listing *l, const struct td_item *item,
+    uint64_t max_bytes, struct tundish_error *e)
+{
+	const struct td_archived *m = &l->members[item->member - 1];
+	struct td_spilled *s;
+	int from = open_archive(l, item, e);
+	if (from < 0)
+		return from;
+	int rc = td_spilled_new(&s, e);
+	if (rc == 0) {
+		rc = fill_spill(s->fd, from, m, max_bytes, e);
+		if (rc == 0 && m->data)
+			rc = td_spilled_add_data(s, e);
+		if (rc == 0 && m->data)
+			rc = fill_spill(s->data_fd, from, &l->members[m->data - 1], max_bytes, e);
+		if (rc < 0)
+			td_spilled_drop(s);
+		else
+			*ret = s;
+	}
+	close(from);
+	return rc;
+}
+
+int td_member_spill(struct td_spill *s, struct td_file *file, const struct td_listing *l,
     const struct td_item *item, uint64_t max_bytes, struct tundish_error *e)
 {
 	int rc = 0;
 	if (s->member != item->member) {
 		td_spill_free(s);
-		int from = open_archive(l, item, e), to = from < 0 ? from : td_nameless_file(NULL, e);
-		rc = to < 0 ? to : fill_spill(to, from, &l->members[item->member - 1], max_bytes, e);
-		if (from >= 0)
-			close(from);
-		if (rc == 0)
-			*s = (struct td_spill){ .fd = to, .member = item->member };
-		else if (to >= 0)
-			close(to);
+		rc = spill_member(&s->file, l, item, max_bytes, e);
+		s->member = rc == 0 ? item->member : 0;
 	}
-	snprintf(s->path, sizeof s->path, "/proc/self/fd/%d", s->fd);
-	*ret = (struct td_file){ .path = s->path, .index = &l->roots[item->root].index };
+	if (rc == 0)
+		td_spilled_file(file, s->file);
 	return rc;
 }
 
@@ -196,11 +214,10 @@ static int load_companions(struct td_loaded *out, const struct td_listing *l, in
 	return rc;
 }
 
-int td_member_load(struct td_loaded *out, const struct td_listing *l, const struct td_item *item,
-    const struct td_cut *cut, struct tundish_error *e)
+int td_member_load(struct td_loaded *out, struct td_file file, const struct td_listing *l,
+    const struct td_item *item, const struct td_cut *cut, struct tundish_error *e)
 {
 	const struct td_archived *m = &l->members[item->member - 1];
-	struct td_file file;
 	int rc = 0;
 	if (td_formats[item->format] != &td_format_picture) {
 		if (out->spill.member != item->member)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Freeing what formats hand out. */
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "format.h"
 
@@ -30,9 +29,17 @@ void td_loaded_close(struct td_loaded *s)
 
 void td_spill_free(struct td_spill *s)
 {
-	if (s->member)
-		close(s->fd);
+	td_spilled_drop(s->file);
 	*s = (struct td_spill){ 0 };
+}
+
+void td_loaded_spill(struct td_loaded *s, struct td_spilled *file)
+{
+	if (s->spill.file == file)
+		return;
+	td_loaded_close(s);
+	td_spill_free(&s->spill);
+	s->spill.file = td_spilled_share(file);
 }
 
 void td_series_free(struct td_series *s)

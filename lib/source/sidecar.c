@@ -13,6 +13,8 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "base/pool.h"
+#include "group.h"
+#include "member.h"
 
 #define SIDECAR_MOST ((uint64_t)16 << 20)
 
@@ -37,11 +39,28 @@ static bool sidecar_path(struct td_buf *out, const struct td_listing *l, const s
 	return td_buf_add(out, ".json", 6);
 }
 
-static int read_json(json_t **ret, const struct td_buf *at, struct td_buf *text, struct tundish_error *e)
+/* That of a group of members. */
+static int read_companion(struct td_buf *text, const struct td_listing *l, const struct td_item *item,
+    struct tundish_error *e)
+{
+	const struct td_archived *m = &l->members[item->member - 1];
+	while (m->more && m->role != TD_ROLE_JSON)
+		m++;
+	if (m->role != TD_ROLE_JSON)
+		return TUNDISH_E_NOT_FOUND;
+	int fd = td_open_file(l->roots[item->root].folder, NULL, e);
+	int rc = fd < 0 ? fd : td_member_read(text, fd, m, SIDECAR_MOST, e);
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+static int read_json(json_t **ret, const struct td_buf *at, struct td_buf *text, const struct td_listing *l,
+    const struct td_item *item, struct tundish_error *e)
 {
 	json_error_t why;
 	const char *path = (const char *)at->data;
-	int rc = td_read_file(text, path, SIDECAR_MOST, e);
+	int rc = item->member ? read_companion(text, l, item, e) : td_read_file(text, path, SIDECAR_MOST, e);
 	if (rc == TUNDISH_E_NOT_FOUND)
 		return td_err(e, rc, "no %s beside it", TD_ESC(td_path_base(path)));
 	if (rc < 0) {
@@ -116,16 +135,26 @@ static int put_columns(struct sidecars *s, struct td_item *item, const json_t *o
 }
 
 /* The label under the key that was asked for, or "label", or "class". */
-static const json_t *label_of(const struct sidecars *s, const json_t *o)
+static const json_t *label_of(const struct td_labels *labels, const json_t *o)
 {
-	const char *asked = s->labels->label_column;
+	const char *asked = labels->label_column;
 	const json_t *v = json_object_get(o, asked ? asked : "label");
 	return v || asked ? v : json_object_get(o, "class");
 }
 
+bool td_sidecar_label(struct td_buf *out, const struct td_labels *labels, const void *json, size_t bytes)
+{
+	json_t *o = json_loadb(json, bytes, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
+	const json_t *v = json_is_object(o) ? label_of(labels, o) : NULL;
+	out->len = 0;
+	bool ok = v && !json_is_real(v) && put_scalar(out, v) && out->len > 1;
+	json_decref(o);
+	return ok;
+}
+
 static int put_label(struct sidecars *s, struct td_item *item, const json_t *o, struct tundish_error *e)
 {
-	const json_t *v = label_of(s, o);
+	const json_t *v = label_of(s->labels, o);
 	const char *key = s->labels->label_column ? s->labels->label_column : "label";
 	s->words.len = 0;
 	if (!v || json_is_real(v) || !put_scalar(&s->words, v) || s->words.len < 2)
@@ -168,7 +197,7 @@ static int read_one(struct job *j, const struct td_listing *l)
 	r->o = NULL;
 	if (!sidecar_path(&j->path, l, &l->items[j->first + j->done]))
 		return TUNDISH_E_MEMORY;
-	r->rc = read_json(&r->o, &j->path, &j->text, &r->why);
+	r->rc = read_json(&r->o, &j->path, &j->text, l, &l->items[j->first + j->done], &r->why);
 	j->done++;
 	return 0;
 }

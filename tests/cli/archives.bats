@@ -182,7 +182,7 @@ PY
 	gzip -k g.tar
 	for threads in 1 2 3 8 99; do
 		run_split 0 convert g.tar.gz -o t$threads/x --shards 4 --split train=.8,val=.2 --memory 64M -j $threads
-		holds "$output" "shuffled in a window of 16777216 bytes"
+		holds "$output" "shuffled in a window of 16.0 MiB"
 		diff -r t1 t$threads
 	done
 	grep -q '"shuffle_window": 16777216' t1/tundish.json

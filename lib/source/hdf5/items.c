@@ -235,7 +235,7 @@ static int open_all(struct source *s, const struct td_file *file, const struct t
 	if (rc == 0 && !s->spec_of.image) {
 		rc = td_h5_choose(&s->spec_of, &s->files, cache, s->max_bytes, e);
 		if (rc == 0)
-			td_notice(l, "%s: taking %s%s%s", TD_ESC(file->path), TD_ESC(s->spec_of.image), s->spec_of.label ?
+			td_notice(l, "%s: taking %s%s%s", TD_ESC(td_file_shown(file)), TD_ESC(s->spec_of.image), s->spec_of.label ?
 			    ", labels " : "", s->spec_of.label ? TD_ESC(s->spec_of.label) : "");
 	}
 	return rc == 0 ? open_image(s, cache, e) : rc;
