@@ -89,11 +89,12 @@ static int open_file(struct td_shelf *s, const char *folder, const struct td_she
 	if (mkdir(folder, 0777) < 0 && errno != EEXIST)
 		return td_err_errno(e, errno, "%s", TD_ESC(folder));
 	s->fd = open(s->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-	if (s->fd < 0 && (errno == EACCES || errno == EROFS))
+	s->writes = s->fd >= 0;
+	int refused = errno;
+	if (s->fd < 0 && (refused == EACCES || refused == EROFS))
 		s->fd = open(s->path, O_RDONLY | O_CLOEXEC);
-	else
-		s->writes = s->fd >= 0;
-	return s->fd < 0 ? td_err_errno(e, errno, "%s", TD_ESC(s->path)) : 0;
+	/* that there is no file yet is not what is wrong */
+	return s->fd < 0 ? td_err_errno(e, refused, "%s", TD_ESC(s->path)) : 0;
 }
 
 /* From the start, with the right head. A disk that has no room even for that gives a cache
@@ -130,13 +131,14 @@ static int load(struct td_shelf *s, const struct td_shelf_key *key, const struct
 	const struct file_head want = expected_head(key);
 	struct file_head have = { 0 };
 	struct stat st;
-	if (fstat(s->fd, &st) < 0)
-		return td_err_errno(e, errno, "%s", TD_ESC(s->path));
 	if (s->writes && flock(s->fd, LOCK_EX | LOCK_NB) < 0) {
 		td_notice(l, "cache %s: another process is writing it; what it adds is not seen here",
 		    TD_ESC(s->path));
 		s->writes = false;
 	}
+	/* what others wrote before they let go of the lock counts as well */
+	if (fstat(s->fd, &st) < 0)
+		return td_err_errno(e, errno, "%s", TD_ESC(s->path));
 	bool right = pread(s->fd, &have, sizeof have, 0) == sizeof have &&
 	    memcmp(&have, &want, sizeof want) == 0;
 	if (right)

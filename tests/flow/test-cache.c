@@ -134,6 +134,100 @@ static void test_damage(void **state)
 	assert_int_equal(check_run(folder), 0);
 }
 
+/* A bit anywhere, and a cut anywhere: other bytes are read, the batches stay the same. */
+static void test_anywhere(void **state)
+{
+	(void)state;
+	static const char *const kinds[] = { "", ":raw" };
+	const char *folder = in_scratch("anywhere");
+	char cache[128], path[512];
+	struct stat st;
+	uint32_t draw = 1;
+	for (int k = 0; k < 2; k++) {
+		snprintf(cache, sizeof cache, "%s%s", folder, kinds[k]);
+		check_run(cache);
+		files_in(folder, path);
+		for (int i = 0; i < 40; i++) {
+			assert_int_equal(stat(path, &st), 0);
+			draw = draw * 1664525u + 1013904223u;
+			/* every other one among the heads at the start */
+			change(path, (draw >> 8) % (i % 2 ? st.st_size : 512), i % 4 == 3);
+			check_run(cache);
+		}
+		assert_int_equal(check_run(cache), 0);
+		assert_int_equal(unlink(path), 0);
+	}
+}
+
+/* Several processes begin and use one cache at the same time. */
+static void test_together(void **state)
+{
+	(void)state;
+	const char *folder = in_scratch("together");
+	pid_t children[4];
+	for (int round = 0; round < 5; round++) {
+		char path[512];
+		int status;
+		for (int i = 0; i < 4; i++) {
+			children[i] = fork();
+			if (children[i] == 0) {
+				static struct run r;
+				setup_run(&r, folder);
+				run_flow(&r);
+				_exit(r.rc != 0 || strcmp(r.digest, plain_digest) != 0);
+			}
+		}
+		for (int i = 0; i < 4; i++) {
+			assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+			assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+		}
+		check_run(folder);
+		assert_int_equal(check_run(folder), 0);
+		assert_int_equal(files_in(folder, path), 1);
+		assert_int_equal(unlink(path), 0);
+	}
+}
+
+/* As a user who may read the folder alone: 0 when all is as it should be. */
+static int read_only(const char *folder, const char *empty)
+{
+	static struct run r;
+	if (geteuid() == 0 && (setgid(65534) < 0 || setuid(65534) < 0))
+		return 1;
+	setup_run(&r, folder);
+	run_flow(&r);
+	if (r.rc != 0 || strcmp(r.digest, plain_digest) != 0 || r.stats.record_bytes != 0)
+		return 2;
+	setup_run(&r, empty);
+	run_flow(&r);
+	return r.rc == TUNDISH_E_IO && strstr(r.e.text, "Permission denied") ? 0 : 3;
+}
+
+static void test_read_only(void **state)
+{
+	(void)state;
+	const char *folder = in_scratch("readonly"), *empty = in_scratch("empty");
+	char path[512], *slash;
+	int status;
+	check_run(folder);
+	files_in(folder, path);
+	assert_int_equal(chmod(path, 0444), 0);
+	assert_int_equal(chmod(folder, 0555), 0);
+	assert_int_equal(mkdir(empty, 0555), 0);
+	/* the scratch folder is closed to others */
+	snprintf(path, sizeof path, "%s", folder);
+	slash = strrchr(path, '/');
+	*slash = 0;
+	assert_int_equal(chmod(path, 0755), 0);
+	pid_t child = fork();
+	if (child == 0)
+		_exit(read_only(folder, empty));
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(chmod(folder, 0755), 0);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 static void test_stale(void **state)
 {
 	(void)state;
@@ -259,6 +353,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_anywhere),
+		cmocka_unit_test(test_together),
+		cmocka_unit_test(test_read_only),
 		cmocka_unit_test(test_stale),
 		cmocka_unit_test(test_apart),
 		cmocka_unit_test(test_killed),
