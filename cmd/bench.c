@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * tundish bench: how fast this machine can feed a set. */
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "base/err.h"
+#include "base/outfile.h"
 #include "benchout.h"
 #include "cmds.h"
 #include "flowopt.h"
@@ -81,7 +83,7 @@ static int measure(void *ctx, unsigned point, int round)
 	struct bench *b = ctx;
 	const struct settings *s = b->settings;
 	struct tundish_flow_options o = b->options[point];
-	const struct pass_limits limits = { s->seconds, s->step_ms };
+	struct pass_limits limits = { s->seconds, s->step_ms, NULL };
 	struct pass pass;
 	/* the same faults would come with each pass */
 	if (point || round != -(int)s->warmup) {
@@ -91,7 +93,7 @@ static int measure(void *ctx, unsigned point, int round)
 	o.listener.progress = NULL;
 	/* of the last sample, at the last setting */
 	if (round + 1 == (int)s->repeat && point + 1 == b->sweeps.points)
-		o.trace = s->trace;
+		limits.trace = s->trace;
 	o.epochs = TD_MAX(o.epochs, (uint64_t)1);
 	int rc = is_reading(b, point) ? pass_read(&o, &limits, &pass, &b->error) :
 					pass_run(&o, &limits, &pass, &b->error);
@@ -166,11 +168,29 @@ static int tell(struct bench *b)
 	return rc == 0 && s->plot ? benchout_plot(&out, s->plot, &b->error) : rc;
 }
 
+/* What the results are to be written to, before they take their time. */
+static int check_files(struct bench *b)
+{
+	const struct settings *s = b->settings;
+	const char *const files[] = { s->save, s->trace, s->plot };
+	int rc = s->plot ? plot_check(s->plot, &b->error) : 0;
+	for (size_t i = 0; i < TD_COUNT(files) && rc == 0; i++) {
+		struct td_outfile out = { 0 };
+		struct stat st;
+		/* who reads a pipe would take its closing for the end */
+		if (!files[i] || (stat(files[i], &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+			continue;
+		rc = td_outfile_open(&out, files[i], &b->error);
+		td_outfile_abort(&out);
+	}
+	return rc;
+}
+
 static int measure_all(struct bench *b)
 {
 	const struct settings *s = b->settings;
 	const struct sample_plan plan = { s->warmup, s->repeat, b->sweeps.points };
-	int rc = s->plot ? plot_check(s->plot, &b->error) : 0;
+	int rc = check_files(b);
 	rc = rc ? rc : sample_rounds(&plan, measure, b);
 	progress_clear(&b->call->report.progress);
 	rc = rc ? rc : tell(b);

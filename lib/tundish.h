@@ -655,8 +655,7 @@ struct tundish_flow_options {
 			      * 0: by memory, and as it helps */
 	const char *cache;   /* "memory" or a folder, with ":decoded", ":ops", ":raw", or
 				"memory:index"; NULL: none */
-	const char *trace;   /* at close, a file of what each thread did when, in Chrome's trace
-				event format; NULL */
+	int trace;	     /* keep what each thread did when, for tundish_flow_trace() */
 	struct tundish_allocator allocator; /* of the images; needs to live until close */
 	struct tundish_listener listener;   /* needs to live until close */
 };
@@ -754,6 +753,10 @@ TUNDISH_API uint64_t tundish_flow_batches(const struct tundish_flow *flow);
  * same global batch. Owned by the flow, valid until the next call. */
 TUNDISH_API const char *tundish_flow_cursor(struct tundish_flow *flow);
 TUNDISH_API void tundish_flow_stats(struct tundish_flow *flow, struct tundish_flow_stats *ret_stats);
+/* Writes what each thread did when to a file, in Chrome's trace event format, where the options
+ * asked for `trace`. It ends the flow: only tundish_flow_close() may follow. Errors: INVALID,
+ * IO, SPACE, MEMORY. */
+TUNDISH_API int tundish_flow_trace(struct tundish_flow *flow, const char *path, struct tundish_error *ret_error);
 TUNDISH_API void tundish_flow_close(struct tundish_flow *flow);
 
 /* ==== 7. Feed ========================================================= */

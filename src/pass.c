@@ -41,12 +41,16 @@ int pass_run(const struct tundish_flow_options *options, const struct pass_limit
     struct pass *ret_pass, struct tundish_error *ret_error)
 {
 	struct pass pass = { 0 };
+	struct tundish_flow_options o = *options;
 	struct tundish_flow *flow;
-	int rc = tundish_flow_open(&flow, options, ret_error);
+	o.trace = limits->trace != NULL;
+	int rc = tundish_flow_open(&flow, &o, ret_error);
 	if (rc < 0)
 		return rc;
 	rc = drain(flow, limits, &pass, ret_error);
 	tundish_flow_stats(flow, &pass.stats);
+	if (rc == 0 && limits->trace)
+		rc = tundish_flow_trace(flow, limits->trace, ret_error);
 	tundish_flow_close(flow);
 	if (rc == 0)
 		*ret_pass = pass;

@@ -14,6 +14,7 @@ struct pass {
 struct pass_limits {
 	double seconds; /* it has enough after that time */
 	double step_ms; /* it works that long with each batch, as a training step does */
+	const char *trace; /* a file of what each thread did when; NULL */
 };
 
 /* Opens the flow and takes batches to its end, or to the limit. */

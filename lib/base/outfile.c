@@ -21,17 +21,20 @@ static char *part_name(const char *path)
 	return asprintf(&part, "%.*s.%s.part", folder, path, path + folder) < 0 ? NULL : part;
 }
 
-/* There, and neither a file nor a folder. */
-static bool is_device(const char *path)
+/* 0: there is nothing. */
+static mode_t mode_of(const char *path)
 {
 	struct stat st;
-	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+	return stat(path, &st) == 0 ? st.st_mode : 0;
 }
 
 int td_outfile_open(struct td_outfile *f, const char *path, struct tundish_error *e)
 {
 	*f = (struct td_outfile){ .fd = -1, .stream = strcmp(path, "-") == 0 };
-	bool in_place = f->stream || is_device(path);
+	mode_t mode = f->stream ? 0 : mode_of(path);
+	bool in_place = f->stream || (mode && !S_ISREG(mode));
+	if (S_ISDIR(mode))
+		return td_err_errno(e, EISDIR, "%s", TD_ESC(path));
 	f->path = strdup(f->stream ? "standard output" : path);
 	f->part = f->path && !in_place ? part_name(path) : NULL;
 	if (!f->path || (!in_place && !f->part)) {

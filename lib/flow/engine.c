@@ -600,6 +600,8 @@ static enum td_step step(void *ctx, struct td_pool *pool, unsigned worker)
 
 int td_engine_start(struct tundish_flow *f, struct tundish_error *e)
 {
+	if (f->closing)
+		return td_err(e, TUNDISH_E_INVALID, "the flow was ended");
 	f->started_ns = td_now_ns();
 	return td_pool_start(&f->pool, f->threads + f->fetchers, step, f, e);
 }

@@ -180,7 +180,7 @@ static int open_flow(struct tundish_flow *f, const struct tundish_flow_options *
 		rc = plan_memory(f, o, e);
 	if (rc < 0)
 		return rc;
-	if (o->trace && !(f->trace = td_trace_open(o->trace, f->threads + f->fetchers + 1)))
+	if (o->trace && !(f->trace = td_trace_open(f->threads + f->fetchers + 1)))
 		return td_err_memory(e);
 	return make_room(f, e);
 }
@@ -489,14 +489,19 @@ static void free_chunks(struct tundish_flow *f)
 	free(f->chunks);
 }
 
+TUNDISH_API int tundish_flow_trace(struct tundish_flow *f, const char *path, struct tundish_error *ret_error)
+{
+	if (!f->trace)
+		return td_err(ret_error, TUNDISH_E_INVALID, "no trace was asked for");
+	td_engine_stop(f);
+	return td_trace_write(f->trace, path, f->threads, ret_error);
+}
+
 TUNDISH_API void tundish_flow_close(struct tundish_flow *f)
 {
 	if (!f)
 		return;
 	td_engine_stop(f);
-	struct tundish_error e;
-	if (td_trace_write(f->trace, f->threads, &e) < 0)
-		td_notice(&f->listener, "no trace: %s", e.text);
 	td_trace_free(f->trace);
 	free_chunks(f);
 	for (unsigned i = 0; i < f->n_slots; i++) {

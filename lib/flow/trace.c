@@ -23,22 +23,16 @@ struct lane {
 };
 
 struct td_trace {
-	char *path;
 	uint64_t start_ns;
 	unsigned n;
 	struct lane lanes[];
 };
 
-struct td_trace *td_trace_open(const char *path, unsigned threads)
+struct td_trace *td_trace_open(unsigned threads)
 {
 	struct td_trace *t = calloc(1, sizeof *t + threads * sizeof t->lanes[0]);
 	if (!t)
 		return NULL;
-	t->path = strdup(path);
-	if (!t->path) {
-		free(t);
-		return NULL;
-	}
 	t->start_ns = td_now_ns();
 	t->n = threads;
 	for (unsigned i = 0; i < threads; i++)
@@ -106,16 +100,14 @@ static bool add_lane(struct td_buf *out, const struct td_trace *t, unsigned i, u
 	return good;
 }
 
-int td_trace_write(const struct td_trace *t, unsigned workers, struct tundish_error *e)
+int td_trace_write(const struct td_trace *t, const char *path, unsigned workers, struct tundish_error *e)
 {
 	struct td_buf out = { 0 };
-	if (!t)
-		return 0;
 	bool good = td_buf_printf(&out, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n");
 	for (unsigned i = 0; i < t->n && good; i++)
 		good = add_lane(&out, t, i, workers);
 	good = good && td_buf_printf(&out, "\n]}\n");
-	int rc = good ? td_write_file(t->path, out.data, out.len, e) : td_err_memory(e);
+	int rc = good ? td_write_file(path, out.data, out.len, e) : td_err_memory(e);
 	td_buf_free(&out);
 	return rc;
 }
@@ -126,6 +118,5 @@ void td_trace_free(struct td_trace *t)
 		return;
 	for (unsigned i = 0; i < t->n; i++)
 		free(t->lanes[i].events);
-	free(t->path);
 	free(t);
 }

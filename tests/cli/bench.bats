@@ -135,6 +135,24 @@ bench() {
 	cmp own.sums libjpeg.sums
 }
 
+@test "files that cannot be written are refused before anything is timed" {
+	make_set
+	for option in --trace --save --plot; do
+		[ "$option" != --plot ] || command -v gnuplot >gnuplot || continue
+		run_split 3 bench set --ops resize:16 "$option" nope/x.svg
+		same "$stderr" "tundish: nope/x.svg: no such folder"
+		mkdir -p folder.svg
+		run_split 3 bench set --ops resize:16 "$option" folder.svg
+		same "$stderr" "tundish: folder.svg: Is a directory"
+		same "$output" ""
+	done
+	# a disk that is full at the end
+	run_split 3 bench set --ops resize:16 --repeat 1 --seconds 1 --trace /dev/full
+	holds "$stderr" "/dev/full: "
+	holds "$stderr" "No space left on device"
+	same "$(ls -A)" "$(ls)"
+}
+
 @test "--trace writes what each thread did, for a trace viewer" {
 	tundish bench "$DATA/photos" --ops 'resize:16' --batch 4 -j 2 --repeat 1 --trace t.json >/dev/null 2>&1
 	python3 - t.json <<'PY'
