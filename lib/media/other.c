@@ -8,6 +8,7 @@
 #include "base/bits.h"
 #include "base/err.h"
 #include "base/module.h"
+#include "tiff.h"
 
 static int cut(struct tundish_error *e, const char *kind)
 {
@@ -65,26 +66,19 @@ static int webp_header(struct td_image_info *i, const uint8_t *p, size_t len, st
 
 static int tiff_header(struct td_image_info *i, const uint8_t *p, size_t len, struct tundish_error *e)
 {
-	bool big = p[0] == 'M';
-	size_t at = len < 10 ? SIZE_MAX : big ? td_be32(p + 4) : td_le32(p + 4);
-	if (at > len - 2)
+	struct td_tiff t;
+	struct td_tiff_entry entry;
+	if (!td_tiff_open(&t, p, len) || t.cut)
 		return cut(e, "TIFF");
-	size_t n = big ? td_be16(p + at) : td_le16(p + at);
-	if (n > (len - at - 2) / 12)
-		return cut(e, "TIFF");
-	for (const uint8_t *entry = p + at + 2; n--; entry += 12) {
-		unsigned tag = big ? td_be16(entry) : td_le16(entry), type = big ? td_be16(entry + 2) : td_le16(entry + 2);
-		uint32_t value = type == 3 ? (big ? td_be16(entry + 8) : td_le16(entry + 8)) :
-					     (big ? td_be32(entry + 8) : td_le32(entry + 8));
-		uint32_t count = big ? td_be32(entry + 4) : td_le32(entry + 4);
-		if (tag == 256)
-			i->width = value;
-		else if (tag == 257)
-			i->height = value;
-		else if (tag == 258 && count == 1)
-			i->bits = TD_MIN(value, 16u);
-		else if (tag == 262)
-			i->palette = value == 3;
+	while (td_tiff_next(&t, &entry)) {
+		if (entry.tag == 256)
+			i->width = entry.value;
+		else if (entry.tag == 257)
+			i->height = entry.value;
+		else if (entry.tag == 258 && entry.count == 1)
+			i->bits = TD_MIN(entry.value, 16u);
+		else if (entry.tag == 262)
+			i->palette = entry.value == 3;
 	}
 	return 0;
 }
