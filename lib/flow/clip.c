@@ -6,20 +6,9 @@
 
 #include "base/err.h"
 
-static bool find_list(const char *key, struct td_sequence *s, struct td_feature_list *ret, int *ret_code)
-{
-	size_t len = strlen(key);
-	while ((*ret_code = td_sequence_next(s, ret)) > 0) {
-		if (ret->key_bytes == len && memcmp(ret->key, key, len) == 0)
-			return true;
-	}
-	return false;
-}
-
 int td_frames_find(struct td_frames *ret, const char *key, const void *record, size_t bytes)
 {
 	struct td_frames f = { 0 };
-	struct td_sequence s;
 	struct td_feature_list list;
 	int rc = tundish_example_find(record, bytes, key, strlen(key), &f.feature);
 	if (rc < 0)
@@ -29,8 +18,8 @@ int td_frames_find(struct td_frames *ret, const char *key, const void *record, s
 		*ret = f;
 		return 1;
 	}
-	td_sequence_start(&s, record, bytes);
-	if (!find_list(key, &s, &list, &rc))
+	rc = td_sequence_find(&list, key, record, bytes);
+	if (rc <= 0)
 		return rc;
 	f.listed = true;
 	f.steps = list.features;

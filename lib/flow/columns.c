@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "outs.h"
 #include "record/example.h"
+#include "record/sequence.h"
 
 /* Buffers above that are given back once their batch is packed. */
 #define LOOSE_KEEP ((size_t)64 << 10)
@@ -128,6 +129,60 @@ static int read_feature(struct td_column *c, const struct td_out *out, unsigned 
 	    rc < 0		      ? td_err(e, rc, "not an Example") : 0;
 }
 
+/* ---- from the lists of SequenceExamples ---- */
+
+static int check_step(const struct td_out *out, const struct tundish_feature *f, uint64_t number,
+    struct tundish_error *e)
+{
+	if (f->kind != out->kind)
+		return td_err(e, TUNDISH_E_SCHEMA, "step %llu of list %s is %s, wanted is %s", (unsigned long long)number,
+		    TD_ESC(out->key), td_kind_name(f->kind), td_kind_name(out->kind));
+	if (f->count != out->step)
+		return td_err(e, TUNDISH_E_SCHEMA, "step %llu of list %s has %llu values, wanted are %llu",
+		    (unsigned long long)number, TD_ESC(out->key), (unsigned long long)f->count,
+		    (unsigned long long)out->step);
+	return 0;
+}
+
+/* The values of a step behind those before. */
+static int read_step(struct td_column *c, const struct td_out *out, unsigned row, uint64_t number,
+    const struct tundish_feature *f, struct td_ledger *l)
+{
+	size_t bytes = f->count * (out->kind == TUNDISH_FLOAT ? sizeof(float) : sizeof(int64_t));
+	if (c->fixed)
+		return read_numbers(c->fixed + row * out->row_bytes + number * bytes, f);
+	if (out->kind == TUNDISH_BYTES)
+		return read_texts(&c->loose[row], f, l);
+	uint8_t *to = more(&c->loose[row], bytes, l);
+	return to ? read_numbers(to, f) : TUNDISH_E_MEMORY;
+}
+
+static int read_list(struct td_column *c, const struct td_out *out, unsigned row, const void *record,
+    size_t bytes, struct td_ledger *l, struct tundish_error *e)
+{
+	struct td_feature_list list;
+	struct tundish_feature step;
+	int rc = td_sequence_find(&list, out->key, record, bytes);
+	if (rc < 0)
+		return td_err(e, TUNDISH_E_CORRUPT, "not a SequenceExample");
+	if (rc == 0 && !out->ragged)
+		return td_err(e, TUNDISH_E_SCHEMA, "list %s is missing", TD_ESC(out->key));
+	if (rc > 0 && !out->ragged && list.steps != out->count)
+		return td_err(e, TUNDISH_E_SCHEMA, "list %s has %llu steps, wanted are %llu", TD_ESC(out->key),
+		    (unsigned long long)list.steps, (unsigned long long)out->count);
+	for (uint64_t i = 0; rc > 0 && i < list.steps; i++) {
+		int got = td_sequence_step(&list.features, &step);
+		rc = got > 0 ? check_step(out, &step, i, e) : td_err(e, TUNDISH_E_CORRUPT, "not a SequenceExample");
+		if (rc < 0)
+			return rc;
+		rc = read_step(c, out, row, i, &step, l);
+		if (rc < 0)
+			return rc == TUNDISH_E_MEMORY ? td_err_memory(e) : td_err(e, rc, "not a SequenceExample");
+		rc = 1;
+	}
+	return 0;
+}
+
 int td_columns_read(struct td_column *columns, const struct td_outs *outs, unsigned row,
     const void *example, size_t bytes, struct td_ledger *l, struct tundish_error *e)
 {
@@ -138,6 +193,12 @@ int td_columns_read(struct td_column *columns, const struct td_outs *outs, unsig
 			continue;
 		if (columns[i].loose)
 			columns[i].loose[row].len = 0;
+		if (out->step) {
+			int rc = read_list(&columns[i], out, row, example, bytes, l, e);
+			if (rc < 0)
+				return rc;
+			continue;
+		}
 		int rc = tundish_example_find(example, bytes, out->key, strlen(out->key), &f);
 		if (rc < 0)
 			return td_err(e, TUNDISH_E_CORRUPT, "not an Example");
@@ -217,7 +278,7 @@ static const uint8_t *next_text(const struct td_buf *b, size_t *at, uint64_t *re
 
 static struct extent measure(const struct td_column *c, const struct td_out *out, unsigned rows)
 {
-	struct extent x = { out->ragged ? 0 : out->count, 0 };
+	struct extent x = { out->ragged ? 0 : out->count * TD_MAX(out->step, (uint64_t)1), 0 };
 	for (unsigned row = 0; row < rows; row++) {
 		const struct td_buf *b = &c->loose[row];
 		size_t n = b->len / value_bytes(out);
@@ -237,7 +298,7 @@ static struct extent measure(const struct td_column *c, const struct td_out *out
 /* Records may have another number of texts than one: then that is an axis. */
 static bool several(const struct td_out *out)
 {
-	return out->kind == TUNDISH_BYTES && (out->ragged || out->count > 1);
+	return out->kind == TUNDISH_BYTES && (out->ragged || out->count > 1 || out->step);
 }
 
 static void pack_texts(const struct td_buf *b, uint8_t *to, int64_t *lengths, const struct extent *x,
@@ -290,7 +351,7 @@ static int pack_column(struct td_column *c, const struct td_out *out, unsigned r
 		if (text)
 			pack_texts(b, c->packed.data + i * row, lengths, &x, several(out) ? -1 : 0);
 		else
-			*lengths = (int64_t)(b->len / value_bytes(out));
+			*lengths = (int64_t)(b->len / value_bytes(out) / TD_MAX(out->step, (uint64_t)1));
 		if (!text && b->len)
 			memcpy(c->packed.data + i * row, b->data, b->len);
 		if (b->cap > LOOSE_KEEP) {
@@ -329,8 +390,10 @@ unsigned td_columns_arrays(const struct td_column *columns, const struct td_outs
 		uint64_t n = out->source == TD_OUT_LABEL ? outs->classes : out->count;
 		a.data = c->fixed;
 		a.bytes = rows * out->row_bytes;
-		if (n > 1 || out->source == TD_OUT_LABEL)
+		if (n > 1 || out->source == TD_OUT_LABEL || out->step)
 			a.shape[a.ndim++] = n;
+		if (out->step > 1)
+			a.shape[a.ndim++] = out->step;
 		ret[0] = a;
 		return 1;
 	}
@@ -342,7 +405,9 @@ unsigned td_columns_arrays(const struct td_column *columns, const struct td_outs
 	a.data = c->packed.data;
 	a.bytes = c->packed.len;
 	size_t each = value_bytes(out) * rows * (several(out) ? values : 1);
-	a.shape[a.ndim++] = each ? c->packed.len / each : 0;
+	a.shape[a.ndim++] = each ? c->packed.len / each / TD_MAX(out->step, (uint64_t)1) : 0;
+	if (out->step > 1)
+		a.shape[a.ndim++] = out->step;
 	ret[0] = a;
 	ret[1] = lengths;
 	return 2;

@@ -28,11 +28,36 @@ static bool read_count(const char *s, size_t len, uint64_t *ret)
 	return td_parse_u64(ret, s, len) && *ret > 0 && *ret <= 10000000;
 }
 
-/* Of the records looked at: the kind, and whether all have the same number of values. */
-static int read_facts(struct td_out *out, const struct td_schema *seen, const struct asked *asked,
+static const struct td_feature_facts *facts_of(const struct td_schema *s, const char *name, size_t len)
+{
+	return td_map_find(&s->features, name, len);
+}
+
+static bool is_there(const struct td_seen *seen, const char *name, size_t len)
+{
+	return facts_of(&seen->features, name, len) || facts_of(&seen->lists, name, len);
+}
+
+/* Of the steps looked at all have as many values. */
+static int read_steps(struct td_out *out, const struct td_seen *seen, struct tundish_error *e)
+{
+	const struct td_feature_facts *f = facts_of(&seen->steps, out->key, strlen(out->key));
+	const struct td_kind_facts *facts = f ? &f->kinds[out->kind] : NULL;
+	out->step = facts && facts->most ? facts->most : 1;
+	if (out->kind == TUNDISH_BYTES && out->step > 1)
+		return td_err(e, TUNDISH_E_USAGE, "select: the steps of list %s hold several texts each", TD_ESC(out->key));
+	return 0;
+}
+
+/* Of the records looked at: the kind, and whether all have the same number of values. Of
+ * lists that is never taken for granted. */
+static int read_facts(struct td_out *out, const struct td_seen *seen, const struct asked *asked,
     struct tundish_error *e)
 {
-	const struct td_feature_facts *f = td_map_find(&seen->features, out->key, strlen(out->key));
+	const struct td_feature_facts *f = facts_of(&seen->features, out->key, strlen(out->key));
+	bool listed = !f;
+	if (listed)
+		f = facts_of(&seen->lists, out->key, strlen(out->key));
 	uint64_t least = UINT64_MAX, most = 0, best = 0;
 	for (int k = TUNDISH_BYTES; f && k <= TUNDISH_INT64; k++) {
 		const struct td_kind_facts *facts = &f->kinds[k];
@@ -46,19 +71,21 @@ static int read_facts(struct td_out *out, const struct td_schema *seen, const st
 	if (best == 0)
 		return td_err(e, TUNDISH_E_USAGE, "select: no feature %s in the records looked at",
 		    TD_ESC(out->key));
-	bool always = f->records == seen->records && f->kinds[TUNDISH_KIND_NONE].records == 0;
+	bool always = !listed && f->records == seen->features.records && f->kinds[TUNDISH_KIND_NONE].records == 0;
 	out->ragged = asked->ragged || (!asked->count && (!always || least != most || most == 0));
 	out->count = asked->count ? asked->count : most;
-	return 0;
+	return listed ? read_steps(out, seen, e) : 0;
 }
 
 /* Bytes a row, where that is known; else there will be lengths. */
-static int plan_feature(struct td_outs *outs, struct td_out *out, const struct td_schema *seen,
+static int plan_feature(struct td_outs *outs, struct td_out *out, const struct td_seen *seen,
     struct tundish_error *e)
 {
-	const struct td_feature_facts *f = td_map_find(&seen->features, out->key, strlen(out->key));
+	const struct td_schema *schema = out->step ? &seen->lists : &seen->features;
+	const struct td_feature_facts *f = facts_of(schema, out->key, strlen(out->key));
 	bool text = out->kind == TUNDISH_BYTES;
-	size_t each = text ? f->most_bytes + sizeof(uint64_t) : out->kind == TUNDISH_FLOAT ? 4 : 8;
+	size_t each = text ? f->most_bytes + sizeof(uint64_t) :
+	    (out->kind == TUNDISH_FLOAT ? 4 : 8) * TD_MAX(out->step, (uint64_t)1);
 	if (!out->ragged && !text) {
 		out->row_bytes = out->count * each;
 		return 0;
@@ -68,7 +95,7 @@ static int plan_feature(struct td_outs *outs, struct td_out *out, const struct t
 }
 
 static int add_out(struct td_outs *outs, const char *name, size_t len, const struct asked *asked,
-    const struct td_keys *keys, const struct td_schema *seen, struct tundish_error *e)
+    const struct td_keys *keys, const struct td_seen *seen, struct tundish_error *e)
 {
 	if (outs->n == OUTS_MOST || len == 0 || len > NAME_MOST)
 		return td_err(e, TUNDISH_E_USAGE, "select takes 1 to %d names of 1 to %d bytes", OUTS_MOST,
@@ -82,7 +109,7 @@ static int add_out(struct td_outs *outs, const char *name, size_t len, const str
 			return td_err(e, TUNDISH_E_USAGE, "select names %s twice", TD_ESC(out->name));
 	}
 	bool plain = !asked->ragged && !asked->bytes && !asked->count;
-	bool there = seen && td_map_find(&seen->features, name, len);
+	bool there = seen && is_there(seen, name, len);
 	if (plain && (equals(keys->image, name, len) || (!there && keys->image && equals("image", name, len))))
 		out->source = TD_OUT_IMAGE;
 	else if (plain && (equals(keys->label, name, len) || (!there && equals("label", name, len))))
@@ -104,14 +131,14 @@ static int add_out(struct td_outs *outs, const char *name, size_t len, const str
 /* A name; or several with slashes between, when no feature is called like that: of those
  * that there are, the longest first. */
 static int add_names(struct td_outs *outs, const char *name, size_t len, const struct td_keys *keys,
-    const struct td_schema *seen, struct tundish_error *e)
+    const struct td_seen *seen, struct tundish_error *e)
 {
 	const struct asked plain = { 0 };
 	while (len > 0) {
 		size_t n = len;
 		bool known = false;
 		while (n > 0 && !known) {
-			known = (seen && td_map_find(&seen->features, name, n)) || equals("image", name, n) ||
+			known = (seen && is_there(seen, name, n)) || equals("image", name, n) ||
 			    equals("label", name, n) || equals("valid", name, n);
 			const char *slash = known ? NULL : memrchr(name, '/', n);
 			n = known ? n : slash ? (size_t)(slash - name) : 0;
@@ -128,7 +155,7 @@ static int add_names(struct td_outs *outs, const char *name, size_t len, const s
 }
 
 static int add_part(struct td_outs *outs, const char *part, size_t len, const struct td_keys *keys,
-    const struct td_schema *seen, struct tundish_error *e)
+    const struct td_seen *seen, struct tundish_error *e)
 {
 	const char *sign = memchr(part, '=', len);
 	struct asked asked = { 0 };
@@ -152,7 +179,7 @@ static int add_usual(struct td_outs *outs, const struct td_keys *keys, struct tu
 }
 
 int td_outs_open(struct td_outs *ret, const char *text, size_t len, const struct td_keys *keys,
-    const struct td_schema *seen, struct tundish_error *e)
+    const struct td_seen *seen, struct tundish_error *e)
 {
 	int rc = 0;
 	ret->list = calloc(OUTS_MOST, sizeof *ret->list);

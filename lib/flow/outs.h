@@ -19,9 +19,16 @@ struct td_out {
 	/* of a feature: */
 	char *key;
 	int kind;	 /* enum tundish_kind */
-	bool ragged;	 /* the number of values differs */
-	uint64_t count;	 /* values a record where it does not */
+	bool ragged;	 /* the number of values, or of steps, differs */
+	uint64_t count;	 /* values a record where it does not, or steps */
+	uint64_t step;	 /* values in each step of a list of SequenceExamples; 0: a feature */
 	size_t row_bytes;/* of what has a fixed size; 0: none */
+};
+
+/* What the records looked at hold: features, lists of SequenceExamples by their steps, and the
+ * steps of these by their values. */
+struct td_seen {
+	struct td_schema features, lists, steps;
 };
 
 /* Without `select` picture and label, under these names. */
@@ -41,10 +48,10 @@ struct td_column {
 };
 
 /* `text` is that of the operation: NAME[=ragged|=N|=bytes], separated by commas; or NULL.
- * Names may also be separated by slashes where no feature in `seen` has such a name.
+ * Names may also be separated by slashes where nothing in `seen` has such a name.
  * `keys` says what picture and label are called, NULL where there is none. Errors: USAGE. */
 int td_outs_open(struct td_outs *ret, const char *text, size_t len, const struct td_keys *keys,
-    const struct td_schema *seen, struct tundish_error *e);
+    const struct td_seen *seen, struct tundish_error *e);
 bool td_outs_have(const struct td_outs *outs, enum td_out_source source);
 void td_outs_close(struct td_outs *outs);
 

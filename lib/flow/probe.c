@@ -36,18 +36,37 @@ static int keep_key(const char **key, const struct tundish_feature *f, struct tu
 struct search {
 	const struct td_keys *asked;
 	struct td_origin *origins;
-	struct td_schema *seen; /* NULL: features do not matter */
+	struct td_seen *seen; /* NULL: features do not matter */
 	bool clips;
 };
 
-static int note_features(struct td_schema *seen, const struct look *look, struct tundish_error *e)
+/* A list: its steps, and the largest of them. */
+static bool note_list(struct td_seen *seen, struct td_feature_list *list)
+{
+	const struct tundish_feature steps = { .key = list->key, .key_bytes = list->key_bytes, .kind = list->kind,
+		.count = list->steps };
+	struct tundish_feature step, most = steps;
+	most.count = 0;
+	while (td_sequence_step(&list->features, &step) > 0)
+		most.count = TD_MAX(most.count, step.count);
+	return td_schema_feature(&seen->lists, &steps) && td_schema_feature(&seen->steps, &most);
+}
+
+static int note_features(struct td_seen *seen, const struct look *look, struct tundish_error *e)
 {
 	struct tundish_feature feature;
+	struct td_sequence sequence;
+	struct td_feature_list list;
 	size_t at = 0;
 	bool ok = true;
 	while (ok && tundish_example_next(look->data, look->bytes, &at, &feature) > 0)
-		ok = td_schema_feature(seen, &feature);
-	return ok && td_schema_record(seen, NULL, 0) ? 0 : td_err_memory(e);
+		ok = td_schema_feature(&seen->features, &feature);
+	td_sequence_start(&sequence, look->data, look->bytes);
+	while (ok && td_sequence_next(&sequence, &list) > 0)
+		ok = note_list(seen, &list);
+	ok = ok && td_schema_record(&seen->features, NULL, 0) && td_schema_record(&seen->lists, NULL, 0) &&
+	    td_schema_record(&seen->steps, NULL, 0);
+	return ok ? 0 : td_err_memory(e);
 }
 
 /* "NAME/value", where convert puts arrays of different shapes. */
@@ -294,7 +313,7 @@ static int check_sources(const struct tundish_flow *f, struct tundish_error *e)
 
 /* Finds out what goes out, under the names of the first source that has them; of the rest the
  * names are not needed. */
-static int find_outs(struct tundish_flow *f, const struct td_schema *seen, struct tundish_error *e)
+static int find_outs(struct tundish_flow *f, const struct td_seen *seen, struct tundish_error *e)
 {
 	struct td_recipe *r = &f->recipe;
 	struct td_keys keys = { 0 };
@@ -326,7 +345,7 @@ static int find_outs(struct tundish_flow *f, const struct td_schema *seen, struc
 static int find_keys(struct tundish_flow *f, const struct td_keys *asked, struct tundish_error *e)
 {
 	struct td_recipe *r = &f->recipe;
-	struct td_schema seen = { 0 };
+	struct td_seen seen = { 0 };
 	r->n_origins = TD_MAX(f->set.n_sources, 1u);
 	r->origins = calloc(r->n_origins, sizeof *r->origins);
 	if (!r->origins)
@@ -340,7 +359,9 @@ static int find_keys(struct tundish_flow *f, const struct td_keys *asked, struct
 		rc = take_asked(&r->origins[i].keys, asked, e);
 	if (rc == 0)
 		rc = find_outs(f, &seen, e);
-	td_schema_free(&seen);
+	td_schema_free(&seen.features);
+	td_schema_free(&seen.lists);
+	td_schema_free(&seen.steps);
 	return rc;
 }
 

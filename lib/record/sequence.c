@@ -2,9 +2,27 @@
  * SequenceExamples, read in place: their feature lists, and how to tell them. */
 #include "sequence.h"
 
+#include <string.h>
+
 void td_sequence_start(struct td_sequence *s, const void *data, size_t bytes)
 {
 	*s = (struct td_sequence){ .all = td_span(data, bytes) };
+}
+
+int td_sequence_find(struct td_feature_list *ret, const char *key, const void *data, size_t bytes)
+{
+	struct td_sequence s;
+	struct td_feature_list list;
+	size_t len = strlen(key);
+	int rc;
+	td_sequence_start(&s, data, bytes);
+	while ((rc = td_sequence_next(&s, &list)) > 0) {
+		if (list.key_bytes == len && memcmp(list.key, key, len) == 0) {
+			*ret = list;
+			return 1;
+		}
+	}
+	return rc;
 }
 
 int td_sequence_step(struct td_steps *rest, struct tundish_feature *ret)

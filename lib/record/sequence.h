@@ -37,6 +37,8 @@ struct td_sequence {
 void td_sequence_start(struct td_sequence *s, const void *data, size_t bytes);
 /* 1 and a list, 0 at the end, CORRUPT. */
 int td_sequence_next(struct td_sequence *s, struct td_feature_list *ret);
+/* The list of that name: 1, 0 when there is none, CORRUPT. */
+int td_sequence_find(struct td_feature_list *ret, const char *key, const void *data, size_t bytes);
 /* The features of a list one after another: `rest` starts as its `features`. 1, 0, CORRUPT.
  * The features have no key. */
 int td_sequence_step(struct td_steps *rest, struct tundish_feature *ret);

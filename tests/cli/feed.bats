@@ -437,3 +437,78 @@ PY
 	[ "$(wc -c <got)" -gt $((97 * 3 * 20000)) ]
 	[ "$(wc -c <got)" -lt $((150 * 3 * 20000)) ]
 }
+
+# Two SequenceExamples and an Example: context label and len; lists ids, boxes (two floats a
+# step), words.
+make_sequences() {
+	PYTHONPATH=$BATS_TEST_DIRNAME/.. python3 - <<'PY'
+import struct
+from records import field, frame, message, number
+
+def ints(*values): return field(3, field(1, b"".join(number(v) for v in values)))
+def floats(*values): return field(2, field(1, struct.pack(f"<{len(values)}f", *values)))
+def text(value): return field(1, field(1, value))
+
+def record(context, **lists):
+    return message(context) + field(2, b"".join(
+        field(1, field(1, name.encode()) + field(2, b"".join(field(1, v) for v in values)))
+        for name, values in lists.items()))
+
+with open("s.tfrecord", "wb") as out:
+    out.write(frame(record({"label": 5, "len": 3}, ids=[ints(7), ints(8), ints(9)],
+                           boxes=[floats(1, 2), floats(3, 4)], words=[text(b"ab"), text(b"c")])))
+    out.write(frame(record({"label": 6, "len": 1}, ids=[ints(4)], boxes=[], words=[text(b"xyz")])))
+    out.write(frame(message({"label": 7, "len": 0})))
+with open("bad.tfrecord", "wb") as out:
+    out.write(frame(record({"label": 1}, ids=[ints(1), ints(2)], boxes=[floats(1, 2)])))
+    out.write(frame(record({"label": 2}, ids=[ints(1), text(b"x")], boxes=[floats(1, 2)])))
+    out.write(frame(record({"label": 3}, ids=[ints(1)], boxes=[floats(1, 2), floats(3)])))
+PY
+}
+
+# The arrays of a batch: shape and numbers, a line each.
+arrays() {
+	python3 - "$1" <<'PY'
+import ast, struct, sys
+data, at = open(sys.argv[1], "rb").read(), 0
+while at < len(data):
+    (n,) = struct.unpack_from("<H", data, at + 8)
+    head = ast.literal_eval(data[at + 10:at + 10 + n].decode())
+    at += 10 + n
+    count = 1
+    for side in head["shape"]:
+        count *= side
+    code = {"<i8": "q", "<f4": "f", "|u1": "B"}[head["descr"]]
+    print(*head["shape"], ":", *struct.unpack_from(f"<{count}{code}", data, at))
+    at += count * int(head["descr"][2:])
+PY
+}
+
+@test "select: lists of SequenceExamples beside their context" {
+	make_sequences
+	for threads in 1 3; do
+		tundish feed s.tfrecord --ops "select:ids,boxes,words,len,label" --batch 3 --to npy -q -j $threads >out.npy
+		same "$(arrays out.npy)" "3 3 : 7 8 9 4 0 0 0 0 0
+3 : 3 1 0
+3 2 2 : 1.0 2.0 3.0 4.0 0.0 0.0 0.0 0.0 0.0 0.0 0.0 0.0
+3 : 2 0 0
+3 2 3 : 97 98 0 99 0 0 120 121 122 0 0 0 0 0 0 0 0 0
+3 2 : 2 1 3 -1 -1 -1
+3 : 3 1 0
+3 : 5 6 7"
+	done
+	gzip -k s.tfrecord
+	tundish feed s.tfrecord.gz --ops "select:ids,boxes,words,len,label" --batch 3 --to npy -q >zip.npy
+	cmp out.npy zip.npy
+	run_split 1 feed s.tfrecord --ops "select:ids=3" --batch 3 --to npy
+	holds "$stderr" "s.tfrecord: record 1 at byte "
+	holds "$stderr" "list ids has 1 steps, wanted are 3"
+	holds "$stderr" "list ids is missing"
+	tundish feed s.tfrecord --limit 1 --ops "select:ids=3,boxes=2" --to npy -q >out.npy
+	same "$(arrays out.npy)" "1 3 : 7 8 9
+1 2 2 : 1.0 2.0 3.0 4.0"
+	run_split 1 feed bad.tfrecord --ops "select:ids,boxes,label" --to null
+	holds "$stderr" "step 1 of list ids is bytes, wanted is int64"
+	holds "$stderr" "step 1 of list boxes has 1 values, wanted are 2"
+	run_split 2 feed s.tfrecord --ops "select:nothing" --to null
+}

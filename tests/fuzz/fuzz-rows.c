@@ -31,14 +31,26 @@ static void arrays(const struct td_column *columns, const struct td_outs *outs, 
 static void features(const uint8_t *data, size_t len)
 {
 	struct tundish_error e = { 0 };
-	struct td_schema seen = { 0 };
+	struct td_seen seen = { 0 };
+	struct td_sequence sequence;
+	struct td_feature_list list;
 	struct td_outs outs = { .classes = 7 };
 	struct td_ledger ledger = { .budget = (uint64_t)64 << 20 };
 	struct tundish_feature f;
 	size_t at = 0;
 	while (tundish_example_next(data, len, &at, &f) > 0)
-		MUST(td_schema_feature(&seen, &f));
-	MUST(td_schema_record(&seen, NULL, 0));
+		MUST(td_schema_feature(&seen.features, &f));
+	td_sequence_start(&sequence, data, len);
+	while (td_sequence_next(&sequence, &list) > 0) {
+		struct tundish_feature steps = { .key = list.key, .key_bytes = list.key_bytes, .kind = list.kind,
+			.count = list.steps };
+		MUST(td_schema_feature(&seen.lists, &steps));
+		steps.count = 2;
+		MUST(td_schema_feature(&seen.steps, &steps));
+	}
+	MUST(td_schema_record(&seen.features, NULL, 0));
+	MUST(td_schema_record(&seen.lists, NULL, 0));
+	MUST(td_schema_record(&seen.steps, NULL, 0));
 	int r = td_outs_open(&outs, all, strlen(all), &keys, &seen, &e);
 	struct td_column *columns = r < 0 ? NULL : td_columns_new(&outs, 3, &ledger);
 	if (r < 0)
@@ -56,7 +68,9 @@ static void features(const uint8_t *data, size_t len)
 	if (columns)
 		td_columns_free(columns, &outs, 3);
 	td_outs_close(&outs);
-	td_schema_free(&seen);
+	td_schema_free(&seen.features);
+	td_schema_free(&seen.lists);
+	td_schema_free(&seen.steps);
 }
 
 static void frames(const uint8_t *data, size_t len)

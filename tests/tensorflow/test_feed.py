@@ -157,3 +157,45 @@ class Names(unittest.TestCase):
         """The checks above cut 96 x 96 from every picture."""
         for data in FILES.values():
             self.assertGreaterEqual(min(PIL.Image.open(io.BytesIO(data)).size), 96)
+
+
+class Sequences(unittest.TestCase):
+    def test_lists(self):
+        """Lists of SequenceExamples are padded as TensorFlow pads them."""
+        generator = np.random.default_rng(4)
+        path = folder("sequences") / "s.tfrecord"
+
+        def steps(values):
+            return tf.train.FeatureList(feature=values)
+
+        def one(**kind):
+            return tf.train.Feature(**kind)
+
+        serialized = []
+        for label in range(11):
+            n = int(generator.integers(0, 6))
+            serialized.append(tf.train.SequenceExample(
+                context=tf.train.Features(feature={"label": one(int64_list=tf.train.Int64List(value=[label]))}),
+                feature_lists=tf.train.FeatureLists(feature_list={
+                    "ids": steps([one(int64_list=tf.train.Int64List(value=[int(v)]))
+                                  for v in generator.integers(-9, 9, n)]),
+                    "boxes": steps([one(float_list=tf.train.FloatList(value=v))
+                                    for v in generator.random((n // 2, 4))]),
+                })).SerializeToString())
+        with tf.io.TFRecordWriter(str(path)) as writer:
+            for data in serialized:
+                writer.write(data)
+        stream = io.BytesIO(tundish("feed", path, "--ops", "select:label,ids,boxes", "--batch", 4))
+        for k in range(3):
+            labels, ids, n_ids, boxes, n_boxes = (client.read_array(stream) for _ in range(5))
+            context, lists, lengths = tf.io.parse_sequence_example(
+                serialized[4 * k:4 * k + 4],
+                context_features={"label": tf.io.FixedLenFeature([], tf.int64)},
+                sequence_features={"ids": tf.io.FixedLenSequenceFeature([], tf.int64),
+                                   "boxes": tf.io.FixedLenSequenceFeature([4], tf.float32)})
+            np.testing.assert_array_equal(labels, context["label"])
+            np.testing.assert_array_equal(ids, lists["ids"])
+            np.testing.assert_array_equal(n_ids, lengths["ids"])
+            np.testing.assert_array_equal(boxes, lists["boxes"])
+            np.testing.assert_array_equal(n_boxes, lengths["boxes"])
+        self.assertIsNone(client.read_array(stream))
