@@ -11,6 +11,7 @@
 #include "base/talk.h"
 #include "base/thread.h"
 #include "record/foreign.h"
+#include "record/frame.h"
 #include "record/sample.h"
 #include "record/sequence.h"
 
@@ -482,7 +483,8 @@ int td_prepare_picture(struct td_prepare *p, struct td_prep_desk *desk, const vo
 	const struct tundish_pack_options *o = p->o;
 	struct td_prepared made = { .image = { data, len } };
 	if (td_image_probe(data, len) == TD_IMAGE_NONE) {
-		const char *what = td_foreign(data, len);
+		const char *what = len >= TD_FRAME_HEADER && td_frame_length_ok(data) ? "TFRecord file: shard reads those" :
+		    td_foreign(data, len);
 		return td_err(e, TUNDISH_E_CORRUPT, "no known format%s%s%s", what ? " (" : "",
 		    what ? what : "", what ? ")" : "");
 	}

@@ -36,6 +36,25 @@ char *td_picture_name(const char *name, bool png)
 	return NULL;
 }
 
+/* Of what is no picture: an ENVI header beside it, which should have been named. */
+static int find_header(const char *path, struct tundish_error *e)
+{
+	struct td_buf name = { 0 };
+	int rc = 0;
+	for (int whole = 0; rc == 0 && whole < 2; whole++) {
+		size_t n = strlen(path) - (whole ? 0 : strlen(td_path_suffix(path)));
+		char head[4];
+		name.len = 0;
+		if (!td_buf_printf(&name, "%.*s.hdr", (int)n, path))
+			rc = td_err_memory(e);
+		else if (td_read_head((const char *)name.data, head, sizeof head) == sizeof head && memcmp(head, "ENVI", 4) == 0)
+			rc = td_err(e, TUNDISH_E_UNSUPPORTED, "no known format; its header is %s: name that instead",
+			    TD_ESC(td_path_base((const char *)name.data)));
+	}
+	td_buf_free(&name);
+	return rc;
+}
+
 static int load(struct td_loaded *out, const struct td_file *file, uint32_t part, const struct td_cut *cut,
     struct tundish_error *e)
 {
@@ -44,6 +63,8 @@ static int load(struct td_loaded *out, const struct td_file *file, uint32_t part
 	int rc = td_read_file(&out->data, file->path, cut->max_bytes, e);
 	if (rc == 0 && out->data.len == 0)
 		rc = td_err(e, TUNDISH_E_CORRUPT, "empty file");
+	else if (rc == 0 && td_image_probe(out->data.data, out->data.len) == TD_IMAGE_NONE)
+		rc = find_header(file->path, e);
 	return rc;
 }
 

@@ -227,6 +227,15 @@ PY
 	same "$output" 40
 }
 
+@test "the numbers of a cube and shards of records are named as what they are" {
+	make_cubes
+	run_split 3 convert in/a/c.img -o out/p
+	holds "$stderr" "c.img: no known format; its header is c.hdr: name that instead"
+	run_split 0 convert in -o out/p --shards 1
+	run_split 3 convert out/p-train.tfrecord-00000-of-00001 -o out2/p
+	holds "$stderr" "no known format (TFRecord file: shard reads those)"
+}
+
 @test "107: a record over the limit is refused before it is made" {
 	mkdir in
 	printf 'ENVI\nsamples = 30000\nlines = 30000\nbands = 3\ndata type = 1\ninterleave = bip\nbyte order = 0\n' >in/big.hdr
