@@ -74,7 +74,7 @@ static int run(struct call *call)
 const struct cmd cmd_convert = {
 	.name = "convert",
 	.noun = "images",
-	.shared = PACK_SHARES | SHARE_PIXELS,
+	.shared = PACK_SHARES | SHARE_PIXELS | SHARE_MAX_RECORD,
 	.options = options,
 	.settings_bytes = sizeof(S),
 	.init = init,

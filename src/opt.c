@@ -57,7 +57,7 @@ static const struct {
 	{ SHARE_RANGE, OPT_NUMBER("limit", 0, S, limit, 1, UINT64_MAX) },
 	{ SHARE_ON_ERROR, OPT_CHOICE("on-error", 0, S, on_error, on_error) },
 	{ SHARE_BLANK, OPT_CHOICE("on-error", 0, S, on_error, on_error_blank) },
-	{ SHARE_RECORDS, OPT_SIZE("max-record", 0, S, max_record, 1, INT64_MAX) },
+	{ SHARE_RECORDS | SHARE_MAX_RECORD, OPT_SIZE("max-record", 0, S, max_record, 1, INT64_MAX) },
 	{ SHARE_RECORDS, OPT_CHOICE("input-compression", 0, S, input_compression, opt_compression) },
 	{ SHARE_CRC, OPT_CHOICE("crc", 0, S, crc, crc) },
 	{ SHARE_PIXELS, OPT_SIZE("max-pixels", 0, S, max_pixels, 1, INT64_MAX) },

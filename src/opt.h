@@ -80,6 +80,7 @@ enum opt_share {
 	SHARE_RECORDS = 1 << 8,	 /* --max-record, --input-compression */
 	SHARE_CRC = 1 << 9,
 	SHARE_PIXELS = 1 << 10,	 /* --max-pixels */
+	SHARE_MAX_RECORD = 1 << 11, /* --max-record alone */
 };
 
 struct cmd;

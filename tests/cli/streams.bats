@@ -271,3 +271,55 @@ PY
 	holds "$stderr" "deep: 1 archive passed over, first deep/a.tar"
 	[ ! -e no ]
 }
+
+# peak ARG...: the most memory that the program has, in KiB
+peak() {
+	python3 - "$TUNDISH" "$@" <<'PY'
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=dict(__import__("os").environ, MALLOC_PERTURB_="0"))
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+PY
+}
+
+# What sanitizers take says nothing.
+plain_build() {
+	! ldd "$TUNDISH" | grep -q -E 'asan|tsan' || skip "a sanitizer's memory"
+}
+
+@test "members of an archive that are larger than memory are held once, and refused early" {
+	plain_build
+	python3 - <<'PY'
+import zipfile
+with zipfile.ZipFile("a.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as z:
+    with z.open("a.jpg", "w") as f:
+        f.write(b"\xff\xd8\xff")
+        for i in range(256):
+            f.write(bytes(1 << 20))
+    with z.open("b.h5", "w") as f:
+        f.write(b"\x89HDF\r\n\x1a\n")
+        for i in range(256):
+            f.write(bytes(1 << 20))
+PY
+	kib=$(peak convert a.zip -o - --labels none --memory 32M)
+	[ "$kib" -lt $((320 * 1024)) ]
+	kib=$(peak convert a.zip -o - --labels none --memory 32M --max-record 16M)
+	[ "$kib" -lt $((64 * 1024)) ]
+	kib=$(peak convert - -o - --labels none --memory 32M --max-record 16M <a.zip)
+	[ "$kib" -lt $((64 * 1024)) ]
+	run_split 3 convert a.zip -o no/x --labels none --max-record 16M
+	holds "$stderr" "a.zip/a.jpg: 268435459 bytes, more than 16777216"
+	run_split 3 convert - -o no/x --shards 1 --labels none --max-record 16M <a.zip
+	holds "$stderr" "-/a.jpg: 268435459 bytes, more than 16777216"
+}
+
+@test "names and places are all that is held of a hundred thousand members" {
+	plain_build
+	make many a.zip 100000
+	make groups g.tar 20000
+	for source in a.zip g.tar; do
+		kib=$(peak convert $source -o - --labels none --memory 16M)
+		[ "$kib" -lt $((48 * 1024)) ]
+	done
+	kib=$(peak convert - -o - --labels none --memory 16M <g.tar)
+	[ "$kib" -lt $((48 * 1024)) ]
+}
