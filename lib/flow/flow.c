@@ -157,7 +157,7 @@ static int open_flow(struct tundish_flow *f, const struct tundish_flow_options *
 	if (rc == 0)
 		rc = td_cache_parse(&cache, o->cache, e);
 	if (rc == 0)
-		rc = td_records_open(&f->set, o, e);
+		rc = td_records_open(&f->set, o, f->recipe.chain.clip.frames > 0, e);
 	if (rc == 0 && !f->set.stream)
 		rc = td_files_new(&f->files, f->set.files.paths, f->set.files.n, e);
 	if (rc == 0 && f->recipe.chain.clip.frames && !f->set.stream)

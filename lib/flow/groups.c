@@ -196,6 +196,15 @@ static int count_again(struct td_records *set, struct tundish_error *e)
 	return td_records_count(set, e);
 }
 
+bool td_groups_frame_of(const void *record, size_t bytes, const struct td_keys *asked)
+{
+	struct td_sample s;
+	const uint8_t *text;
+	size_t len;
+	return find_group(record, bytes, &text, &len) && td_sample_find(&s, asked, record, bytes) == 0 && s.image &&
+	    s.image->count == 1;
+}
+
 /* Whether the first records of a source have a group. */
 static int look_for_groups(struct tundish_flow *f, size_t file, size_t end, const struct td_keys *asked,
     bool *ret, struct tundish_error *e)
@@ -205,15 +214,12 @@ static int look_for_groups(struct tundish_flow *f, size_t file, size_t end, cons
 	int rc = 0;
 	for (uint64_t i = 0; i < n && i < LOOKS && rc == 0 && !*ret; i++) {
 		struct td_spot at = { .file = td_records_file(&f->set, f->set.first, first + i) };
-		struct td_sample s;
-		const uint8_t *data, *text;
+		const uint8_t *data;
 		uint64_t bytes;
-		size_t len;
 		at.number = first + i - f->set.first[at.file];
 		at.entry = f->set.indexes[at.file].entries[at.number];
 		rc = td_record_read(&whole, &f->set, f->files, NULL, &at, &data, &bytes, e);
-		*ret = rc == 0 && find_group(data, bytes, &text, &len) &&
-		    td_sample_find(&s, asked, data, bytes) == 0 && s.image && s.image->count == 1;
+		*ret = rc == 0 && td_groups_frame_of(data, bytes, asked);
 		if (rc == 0)
 			break;
 		rc = rc == TUNDISH_E_IO || rc == TUNDISH_E_MEMORY ? rc : 0;

@@ -8,6 +8,8 @@
  * records with the same one together; else changes nothing. Of raw data items that belong
  * together; USAGE where none do. Errors also IO, MEMORY. */
 int td_groups_open(struct tundish_flow *f, const struct td_keys *asked, struct tundish_error *e);
+/* Whether a record is one frame of a group: one picture and a text `group`. */
+bool td_groups_frame_of(const void *record, size_t bytes, const struct td_keys *asked);
 /* Moves the spot of a group to the first frame of the clip that is drawn for a position.
  * One that is too short, or none, stays. */
 void td_groups_start(const struct tundish_flow *f, struct td_spot *spot, uint64_t epoch, uint64_t position);

@@ -25,8 +25,12 @@ static int check_stream_order(const struct tundish_flow *f, const struct tundish
 	if ((spec->kind != TD_ORDER_OFF && spec->kind != TD_ORDER_BUFFER) || spec->group)
 		return td_err(e, TUNDISH_E_USAGE, "shuffle %s needs %s; buffer:N does without",
 		    TD_ESC(o->shuffle), one_by_one);
-	if (o->sampler || o->n_mix)
-		return td_err(e, TUNDISH_E_USAGE, "a sampler or a mix needs %s", one_by_one);
+	if (o->sampler)
+		return td_err(e, TUNDISH_E_USAGE, "a sampler needs the labels of all records before the first batch, and "
+		    "%s", one_by_one);
+	if (o->n_mix)
+		return td_err(e, TUNDISH_E_USAGE, "a mix deals out as many records as each source has, so it needs %s",
+		    one_by_one);
 	if (pipe && spec->shards)
 		return td_err(e, TUNDISH_E_USAGE, "standard input has its place among the files: shards "
 		    "cannot be shuffled with it");

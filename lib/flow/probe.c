@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "groups.h"
 #include "stream.h"
 
 #define LOOKS 16
@@ -385,8 +386,14 @@ static int find_channels(struct tundish_flow *f, struct tundish_error *e)
 	return rc < 0 ? rc : td_recipe_set_channels(r, e);
 }
 
-static int check_clips(const struct td_recipe *r, bool grouped, struct tundish_error *e)
+static int check_clips(const struct tundish_flow *f, const struct td_keys *asked, struct tundish_error *e)
 {
+	const struct td_recipe *r = &f->recipe;
+	const struct td_peek *first = f->stream.n_peeked ? &f->stream.peeked[0] : NULL;
+	bool grouped = f->set.groups;
+	if (first && td_groups_frame_of(first->data.data, first->data.len, asked))
+		return td_err(e, TUNDISH_E_USAGE, "a clip of several records needs records that can be found by position, "
+		    "not a stream or compressed files without gzip members of our own; \"tundish shard\" makes such a set");
 	if (!any_image(r))
 		return td_err(e, TUNDISH_E_USAGE, "clip needs a list of frames that goes out: image, image/encoded "
 		    "or frames, a feature or a list of SequenceExamples; name it");
@@ -420,7 +427,7 @@ int td_probe(struct tundish_flow *f, const struct td_keys *asked, struct tundish
 	if (r->chain.n_mixes)
 		rc = check_mixes(r, e);
 	if (rc == 0 && r->chain.clip.frames)
-		rc = check_clips(r, f->set.groups != NULL, e);
+		rc = check_clips(f, asked, e);
 	if (rc < 0 || !f->has_images)
 		return rc;
 	rc = find_channels(f, e);

@@ -130,7 +130,7 @@ static bool wants_positions(const struct tundish_flow_options *o)
 	       (o->world > 1 && (o->uneven == TUNDISH_UNEVEN_ERROR || o->uneven == TUNDISH_UNEVEN_PAD));
 }
 
-static int list(struct td_records *set, const struct tundish_flow_options *options,
+static int list(struct td_records *set, const struct tundish_flow_options *options, bool clips,
     struct tundish_error *e)
 {
 	uint64_t begun = td_now_ns();
@@ -143,7 +143,7 @@ static int list(struct td_records *set, const struct tundish_flow_options *optio
 		.put = put_file,
 		.free_job = free_job,
 	};
-	int rc = wants_positions(options) ?
+	int rc = clips || wants_positions(options) ?
 	    td_packed_new(&set->packed, set->files.n, td_memory(options->memory) / KEEP_PART, e) : 0;
 	set->indexes = calloc(set->files.n, sizeof *set->indexes);
 	if (rc == 0 && !(l.metadata && set->indexes))
@@ -344,7 +344,7 @@ int td_records_count(struct td_records *set, struct tundish_error *e)
 	    set->files.n > 1 ? " and others" : "", all ? "no records behind skip" : "no records");
 }
 
-int td_records_open(struct td_records *ret, const struct tundish_flow_options *options,
+int td_records_open(struct td_records *ret, const struct tundish_flow_options *options, bool clips,
     struct tundish_error *e)
 {
 	struct td_records set = { .skip = options->skip, .limit = options->limit };
@@ -355,7 +355,7 @@ int td_records_open(struct td_records *ret, const struct tundish_flow_options *o
 	int rc = !set.parts ? td_err_memory(e) : options->n_mix ? find_mix(&set, options, e) :
 	    add_paths(&set, options, true, e);
 	if (rc == 0 && !td_records_all_raw(&set))
-		rc = list(&set, options, e);
+		rc = list(&set, options, clips, e);
 	/* up to here it is how many each file has */
 	for (size_t i = 0; i < set.files.n && rc == 0; i++)
 		set.first[i + 1] += set.first[i];

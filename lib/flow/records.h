@@ -60,10 +60,11 @@ struct td_spot {
 };
 
 /* Lists the records; or, where the paths, or a source of a mix, are raw data, or folders
- * without record files, the items there. With TUNDISH_FAIL the first damage in order is an
+ * without record files, the items there. Clips may be of several records, which must be found
+ * by position where they can be. With TUNDISH_FAIL the first damage in order is an
  * error.
  * Errors: those of td_paths_find(), EMPTY, CORRUPT, TRUNCATED. */
-int td_records_open(struct td_records *ret, const struct tundish_flow_options *options,
+int td_records_open(struct td_records *ret, const struct tundish_flow_options *options, bool clips,
     struct tundish_error *e);
 /* What raw data a file is of; NULL: it holds records. */
 const struct td_part *td_records_part(const struct td_records *set, size_t file);

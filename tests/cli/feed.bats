@@ -512,3 +512,66 @@ PY
 	holds "$stderr" "step 1 of list boxes has 1 values, wanted are 2"
 	run_split 2 feed s.tfrecord --ops "select:nothing" --to null
 }
+
+# big/: 3 photographs as 40 frames of 8 groups, and twins of it in gzip members of ours
+make_twins() {
+	photos=("$DATA"/photos/*/*.jpg)
+	mkdir -p in/x in/y
+	for i in {0..39}; do
+		cp "${photos[i % 23]}" "in/$([ $((i / 5 % 2)) = 0 ] && echo x || echo y)/v$((i / 5)).mp4.$(printf %06d $i).t$i.000000000.jpg"
+	done
+	tundish convert -q in -o big/s --shards 3 --order keep 2>/dev/null
+	tundish shard -q big -o zip/s --shards 3 --group-by group --compress gzip 2>/dev/null
+	tundish shard -q big -o plain/s --shards 3 --group-by group 2>/dev/null
+}
+
+@test "gzip members of ours: samplers, mixes and clips give the batches of plain files" {
+	make_twins
+	for more in "--sampler stratified:label" "--sampler weighted:label,table=weights --epochs 2" "--shuffle full" \
+		"--shuffle shards+block:7 -j 5" "--rank 1 --world 2 --uneven pad --last pad" \
+		"--ops clip:2/resize:8" "--ops clip:2,stride=2/resize:8/hflip --shuffle full --epochs 2 -j 7" \
+		"--sampler stratified:label,equal --ops clip:3/resize:8" "--start 0:0:8"; do
+		printf '0=3\n1=1\n' >weights
+		args=()
+		for word in $more; do
+			[[ $word == clip* ]] && word=${word//\// }
+			args+=("$word")
+		done
+		[[ $more == *--ops* ]] || args+=(--ops "resize:8 hflip")
+		same "$(tundish feed zip "${args[@]}" --batch 4 --to hash -q)" "$(tundish feed plain "${args[@]}" --batch 4 --to hash -q)"
+	done
+	for more in "" "--shuffle full -j 5 --epochs 2" "--min-per-source 1 --rank 1 --world 2 --uneven keep" "--memory 16M"; do
+		for mix in "plain plain" "zip zip" "zip plain"; do
+			tundish feed --mix "a=${mix% *}:3" --mix "b=${mix#* }:1" --ops "resize:8 hflip" --batch 6 --to hash -q $more
+		done >sums
+		same "$(sort -u sums | wc -l)" 1
+		for mix in "plain plain" "zip zip" "zip plain"; do
+			tundish feed --mix "a=${mix% *}:3" --mix "b=${mix#* }:1" --ops "clip:2 resize:8" --batch 6 --to hash -q $more
+		done >sums
+		same "$(sort -u sums | wc -l)" 1
+	done
+}
+
+@test "samplers and mixes are not of streams: exit 2, and the way out" {
+	tundish convert -q "$DATA/photos" -o set/s --shards 1
+	gzip -c set/s-train* >s.gz
+	for more in "--sampler stratified:label" "--sampler weighted:label"; do
+		for from in s.gz -; do
+			run_split 2 feed $from $more --ops resize:8 --to null <s.gz
+			same "$output" ""
+			holds "$stderr" "a sampler needs the labels of all records before the first batch, and records that can be"
+			holds "$stderr" '"tundish shard" makes such a set'
+		done
+	done
+	for mix in "a=s.gz:1" "a=-:1"; do
+		run_split 2 feed --mix "$mix" --mix b=set:1 --ops resize:8 --to null <s.gz
+		holds "$stderr" "a mix deals out as many records as each source has"
+		holds "$stderr" '"tundish shard" makes such a set'
+	done
+	make_twins
+	gzip -c big/s-train*00000-of* >frames.gz
+	run_split 2 feed frames.gz --ops "clip:2 resize:8" --to null
+	holds "$stderr" "a clip of several records needs records that can be found by position"
+	tundish shard -q s.gz -o way/s --compress gzip --shards 1
+	tundish feed --mix a=way:1 --mix b=set:1 --ops resize:8 --to null -q
+}
