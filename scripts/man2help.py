@@ -109,7 +109,7 @@ class Page:
     def __init__(self, path):
         self.path = pathlib.Path(path)
         stem = self.path.name.split(".")[0]
-        self.command = stem[len("tundish-"):] if "-" in stem else ""
+        self.command = "" if stem == "tundish" else stem.removeprefix("tundish-")
         sections, name = {}, None
         for line in fill_in(path) if self.command else self.path.read_text().splitlines():
             if line.startswith("# "):
@@ -118,7 +118,7 @@ class Page:
             elif name:
                 sections[name].append(line)
         self.summary = " ".join(sections["NAME"]).split(" - ", 1)[1].strip()
-        self.synopsis = [plain(s).strip() for s in sections["SYNOPSIS"] if s.strip()]
+        self.synopsis = [plain(s).strip() for s in sections.get("SYNOPSIS", []) if s.strip()]
         self.groups = [(n, read_options(s)) for n, s in sections.items() if "OPTIONS" in n]
 
     @property
@@ -157,6 +157,19 @@ def help_text(page, pages):
     return "\n".join(lines + ["", f"The manual page {topic}(1) says more."]) + "\n"
 
 
+def topic_text(page):
+    """All of a page that is of no command, without its markup."""
+    lines, verbatim = [], False
+    for line in fill_in(page.path)[1:]:
+        if line.startswith("```"):
+            verbatim = not verbatim
+        elif verbatim:
+            lines.append("    " + line.expandtabs(8))
+        else:
+            lines.append(plain(line.removeprefix("## ").removeprefix("# ")).expandtabs(4))
+    return "\n".join(lines).strip("\n") + "\n"
+
+
 def c_string(text):
     lines = text.split("\n")[:-1]
     return "\n".join('\t"' + s.replace("\\", "\\\\").replace('"', '\\"') + '\\n"' for s in lines)
@@ -164,11 +177,16 @@ def c_string(text):
 
 def texts(pages):
     for page in pages:
-        print('{ "%s",\n%s },' % (page.command, c_string(help_text(page, pages))))
+        text = topic_text(page) if page in topics(pages) else help_text(page, pages)
+        print('{ "%s",\n%s },' % (page.command, c_string(text)))
 
 
 def commands(pages):
-    return [p for p in pages if p.command]
+    return [p for p in pages if p.command in COMMANDS]
+
+
+def topics(pages):
+    return [p for p in pages if p.command and p.command not in COMMANDS]
 
 
 def flags(page):
@@ -182,7 +200,7 @@ def bash(pages):
     names = " ".join(p.command for p in commands(pages))
     print(f'\t\tCOMPREPLY=($(compgen -W "{names} help --help --version" -- "$cur"))\n\t\treturn\n\tfi')
     print('\tcase "${COMP_WORDS[1]} $prev" in')
-    print(f'\t"help help") words="{names}" ;;')
+    print(f'\t"help help") words="{names} {" ".join(p.command for p in topics(pages))}" ;;')
     for page in commands(pages):
         for o in page.options:
             if o.choices:

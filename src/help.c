@@ -7,14 +7,18 @@
 #include "base/attr.h"
 
 static const struct {
-	const char *command, *text;
+	const char *page, *text;
 } pages[] = {
 #include "man/help-texts.h"
 };
 
-void help_print(FILE *to, const char *command)
+bool help_print(FILE *to, const char *page)
 {
-	for (size_t i = 0; i < TD_COUNT(pages); i++)
-		if (!strcmp(pages[i].command, command))
+	for (size_t i = 0; i < TD_COUNT(pages); i++) {
+		if (!strcmp(pages[i].page, page)) {
 			fputs(pages[i].text, to);
+			return true;
+		}
+	}
+	return false;
 }

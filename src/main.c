@@ -90,11 +90,13 @@ static int list_options(void)
 
 static int help(const char *topic)
 {
-	const struct cmd *cmd = topic ? find_command(topic) : NULL;
-	if (topic && !cmd)
-		return unknown_command(topic);
-	help_print(stdout, topic ? topic : "");
-	return 0;
+	static const char prefix[] = "tundish-";
+	const char *page = topic ? topic : "tundish";
+	if (!strncmp(page, prefix, strlen(prefix)))
+		page += strlen(prefix);
+	if (*page && help_print(stdout, strcmp(page, "tundish") ? page : ""))
+		return 0;
+	return unknown_command(topic);
 }
 
 static int check_stdin(struct call *call)

@@ -86,3 +86,14 @@ int td_read_file(struct td_buf *out, const char *path, uint64_t max_bytes, struc
 	out->len = (size_t)bytes;
 	return 0;
 }
+
+int td_read_named(struct td_buf *out, const char *path, uint64_t max_bytes, struct tundish_error *e)
+{
+	struct tundish_error why;
+	int rc = td_read_file(out, path, max_bytes, &why);
+	if (rc == 0)
+		return 0;
+	if (rc == TUNDISH_E_UNSUPPORTED || rc == TUNDISH_E_LIMIT)
+		rc = TUNDISH_E_IO;
+	return td_err(e, rc, "%s: %s", TD_ESC(path), why.text);
+}

@@ -13,6 +13,10 @@ int td_open_file(const char *path, uint64_t *ret_bytes, struct tundish_error *e)
  * LIMIT when it is over max_bytes. A file that shrinks meanwhile is TRUNCATED. */
 int td_read_file(struct td_buf *out, const char *path, uint64_t max_bytes, struct tundish_error *e);
 
+/* The same of a file that an option names, without which nothing can be done: IO where it is
+ * no regular file or too large, and the reason comes with the path. */
+int td_read_named(struct td_buf *out, const char *path, uint64_t max_bytes, struct tundish_error *e);
+
 /* Reads up to `bytes` from `offset`: how many, fewer only at the end; or an error. */
 int64_t td_read_at(int fd, void *out, size_t bytes, uint64_t offset, struct tundish_error *e);
 /* Up to `bytes` first ones of a regular file: how many, or an error. */

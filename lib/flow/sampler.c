@@ -107,9 +107,7 @@ static int read_table(const struct td_strata *strata, double *weights, const cha
 {
 	struct td_map values = { .value_bytes = sizeof(uint32_t) };
 	struct td_buf text = { 0 };
-	int rc = td_read_file(&text, path, TABLE_BYTES, e);
-	if (rc < 0)
-		td_err_prefix(e, "%s", TD_ESC(path));
+	int rc = td_read_named(&text, path, TABLE_BYTES, e);
 	for (uint32_t i = 0; i < strata->n && rc == 0; i++) {
 		uint32_t *at = td_map_at(&values, strata->values[i], strlen(strata->values[i]));
 		if (at)

@@ -204,9 +204,7 @@ static int read_series(struct td_series *ret, const struct td_align *a, char *pa
 	struct td_series s = { .path = path };
 	struct parse p = { .a = a, .s = &s, .e = e };
 	struct td_buf text = { 0 };
-	int rc = td_read_file(&text, path, CSV_MAX_BYTES, e);
-	if (rc < 0)
-		td_err_prefix(e, "%s", TD_ESC(path));
+	int rc = td_read_named(&text, path, CSV_MAX_BYTES, e);
 	if (rc == 0)
 		rc = parse_text(&p, text.data, text.len);
 	if (rc == 0 && s.n == 0)

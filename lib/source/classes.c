@@ -109,10 +109,8 @@ int td_classes_load(struct td_classes *c, const char *path, const struct tundish
     struct tundish_error *e)
 {
 	struct td_buf text = { 0 };
-	int rc = td_read_file(&text, path, LIST_MAX, e);
-	if (rc < 0)
-		td_err_prefix(e, "%s", TD_ESC(path));
-	else
+	int rc = td_read_named(&text, path, LIST_MAX, e);
+	if (rc == 0)
 		rc = td_classes_parse(c, path, &text, l, e);
 	td_buf_free(&text);
 	return rc;

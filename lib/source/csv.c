@@ -307,10 +307,8 @@ int td_csv_read(struct td_csv *ret, const struct td_labels *labels, struct td_ce
     struct tundish_error *e)
 {
 	struct td_buf file = { 0 };
-	int rc = td_read_file(&file, labels->file, CSV_MAX_BYTES, e);
-	if (rc < 0)
-		td_err_prefix(e, "%s", TD_ESC(labels->file));
-	else
+	int rc = td_read_named(&file, labels->file, CSV_MAX_BYTES, e);
+	if (rc == 0)
 		rc = td_csv_parse(ret, labels, columns, file.data, file.len, e);
 	td_buf_free(&file);
 	return rc;

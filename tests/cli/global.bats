@@ -19,6 +19,34 @@ load lib.bash
 	done
 }
 
+@test "help of the pages that exist, by either name" {
+	for page in convert feed flow formats; do
+		run_split 0 help "tundish-$page"
+		same "$output" "$("$TUNDISH" help "$page")"
+		[ "${#lines[@]}" -gt 30 ]
+	done
+	same "$("$TUNDISH" help tundish)" "$("$TUNDISH" --help)"
+	run_split 0 help tundish-flow
+	holds "$output" "Mirrors left and right"
+	[[ $output != *'*--'* && $output != *\`* ]]
+	run_split 0 help libtundish
+	holds "$output" "#include <tundish.h>"
+	usage_error help tundish-bork
+	usage_error help ""
+}
+
+@test "a file that an option names and that cannot be read is exit 3" {
+	records a.tfrecord 0 3
+	for args in "convert $DATA/photos -o x/p --class-list /dev/null" \
+		"convert $DATA/photos -o x/p --labels csv:/dev/null" \
+		"feed a.tfrecord --to null --sampler weighted:label,table=/dev/null"; do
+		# shellcheck disable=SC2086
+		run_split 3 $args
+		same "${stderr_lines[-1]}" "tundish: /dev/null: not a regular file"
+		[ ! -e x ]
+	done
+}
+
 @test "version names library, header, compiler and features" {
 	run_split 0 --version
 	holds "${lines[1]}" "library "
@@ -208,7 +236,7 @@ PY
 	same "$(complete_line tundish co)" "convert count"
 	same "$(complete_line tundish count --ver)" "--verify --verbose"
 	same "$(complete_line tundish count --crc o)" "off"
-	same "$(complete_line tundish help f)" "feed"
+	same "$(complete_line tundish help f)" "feed flow formats"
 	records a.tfrecord 0 3
 	same "$(complete_line tundish count a)" "a.tfrecord"
 }

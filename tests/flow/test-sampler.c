@@ -316,6 +316,11 @@ static void test_refusals(void **state)
 	r.o.sampler = "weighted:colour";
 	expect_refusal(&r, TUNDISH_E_USAGE, "no record has a colour");
 	run_init(&r, set, NULL);
+	r.o.sampler = "weighted:class,table=/dev/null";
+	expect_refusal(&r, TUNDISH_E_IO, "/dev/null: not a regular file");
+	r.o.sampler = "weighted:class,table=/nowhere/x";
+	expect_refusal(&r, TUNDISH_E_NOT_FOUND, "/nowhere/x: ");
+	run_init(&r, set, NULL);
 	r.o.min_per_source = 1;
 	expect_refusal(&r, TUNDISH_E_USAGE, "without a mix");
 	run_init(&r, NULL, NULL);
