@@ -65,6 +65,17 @@ static bool look_beside(struct td_tensor *t, const char *path, const char *key)
 	return true;
 }
 
+static int check_open(const struct td_tensor *t, struct tundish_error *e)
+{
+	unsigned open = 0;
+	for (unsigned i = 0; i < t->n_axes; i++)
+		open += t->shape[i] == 0;
+	if (open <= 1)
+		return 0;
+	return td_err(e, TUNDISH_E_USAGE, "features.json leaves %u of %u sides of the arrays open, and bytes tell "
+	    "one at most; tensor:HxWxC says them", open, t->n_axes);
+}
+
 int td_tensor_settle(struct td_tensor *t, const struct td_chain *chain, const char *key, const char *path,
     struct tundish_error *e)
 {
@@ -74,7 +85,11 @@ int td_tensor_settle(struct td_tensor *t, const struct td_chain *chain, const ch
 		t->n_axes = chain->tensor_axes;
 		memcpy(t->shape, chain->tensor_shape, sizeof t->shape);
 		t->elem = chain->tensor_typed ? chain->tensor_elem : t->known ? t->elem : TD_UINT8;
-	} else if (t->on && !t->shaped && !look_beside(t, path, key)) {
+	} else if (t->on && !t->shaped && look_beside(t, path, key)) {
+		int rc = check_open(t, e);
+		if (rc < 0)
+			return rc;
+	} else if (t->on && !t->shaped) {
 		/* bytes that are no picture may just be damaged */
 		if (t->known)
 			return td_err(e, TUNDISH_E_USAGE, "records hold arrays of %s, but nothing tells their "
@@ -109,10 +124,25 @@ static int read_shape(const struct td_tensor *t, uint64_t shape[TD_TENSOR_AXES],
 	return 0;
 }
 
+static int wrong_bytes(const struct td_tensor *t, size_t len, const uint64_t shape[TD_TENSOR_AXES],
+    struct tundish_error *e)
+{
+	char text[TD_TENSOR_AXES * 21 + 1] = "";
+	size_t n = 0;
+	for (unsigned i = 0; i < t->n_axes; i++) {
+		n += (size_t)snprintf(text + n, sizeof text - n, i ? "x" : "");
+		n += (size_t)(shape[i] ? snprintf(text + n, sizeof text - n, "%" PRIu64, shape[i]) :
+					 snprintf(text + n, sizeof text - n, "?"));
+	}
+	return td_err(e, TUNDISH_E_CORRUPT, "%zu bytes are no array %s of %s", len, text, td_elem_name(t->elem));
+}
+
 /* One open side follows from the number of bytes; the product of all. */
 static int check_bytes(const struct td_tensor *t, uint64_t shape[TD_TENSOR_AXES], size_t len,
     struct tundish_error *e)
 {
+	if (len == 0)
+		return td_err(e, TUNDISH_E_CORRUPT, "the array is empty");
 	uint64_t bytes = td_elem_bytes(t->elem), *open = NULL;
 	bool over = false;
 	for (unsigned i = 0; i < t->n_axes; i++) {
@@ -121,13 +151,10 @@ static int check_bytes(const struct td_tensor *t, uint64_t shape[TD_TENSOR_AXES]
 		else
 			open = &shape[i];
 	}
-	if (open && !over && len) {
+	if (over || (open ? len % bytes != 0 : bytes != len))
+		return wrong_bytes(t, len, shape, e);
+	if (open)
 		*open = len / bytes;
-		over |= td_mul_overflow(bytes, *open, &bytes);
-	}
-	if (over || bytes != len || len == 0)
-		return td_err(e, TUNDISH_E_CORRUPT, "%zu bytes are no array of this shape and type, %s", len,
-		    td_elem_name(t->elem));
 	return 0;
 }
 

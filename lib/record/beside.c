@@ -10,13 +10,14 @@
 
 #define FEATURES_MAX ((uint64_t)16 << 20)
 
-/* TFDS writes numbers as text. */
+/* TFDS writes numbers as text. A side of 0 says as little as an open one: what is wrong is
+ * told of the record. */
 static bool read_side(const json_t *v, uint64_t *ret)
 {
 	const char *s = json_string_value(v);
 	char *end;
 	long long side = s ? strtoll(s, &end, 10) : json_is_integer(v) ? json_integer_value(v) : -2;
-	if (side < -1 || side == 0 || (s && *end))
+	if (side < -1 || (s && *end))
 		return false;
 	*ret = side < 0 ? 0 : (uint64_t)side;
 	return true;

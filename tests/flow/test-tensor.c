@@ -17,7 +17,7 @@ struct kind {
 	enum td_elem elem;
 	const char *key;   /* of the bytes */
 	bool dtype, shape; /* features beside them */
-	unsigned flaw;	   /* 1: record 3 is too short, 4 of another type, 5 of fewer channels */
+	unsigned flaw;	   /* 1: record 2 is empty, 3 too short, 4 of another type, 5 of fewer channels */
 };
 
 static void add_tensor(struct tundish_writer *w, const struct kind *k, unsigned id)
@@ -30,7 +30,7 @@ static void add_tensor(struct tundish_writer *w, const struct kind *k, unsigned 
 			for (unsigned c = 0; c < channels; c++, n++)
 				td_elem_put(k->elem, data + n * each, number(id, y, x, c));
 	const char *name = td_elem_name(k->flaw && id == 4 ? TD_INT8 : k->elem);
-	const struct td_bytes value = { data, n * each - (k->flaw && id == 3) }, dtype = { name, strlen(name) };
+	const struct td_bytes value = { data, k->flaw && id == 2 ? 0 : n * each - (k->flaw && id == 3) }, dtype = { name, strlen(name) };
 	const int64_t shape[3] = { H, W, channels }, label = id;
 	struct td_field fields[4] = {
 		{ .key = k->key, .kind = TUNDISH_BYTES, .n = 1, .bytes = &value },
@@ -183,6 +183,12 @@ static void test_shapes(void **state)
 		b = first_batch(i ? bare : path, NULL, 0, &a);
 		assert_true(b.ndim == 4 && b.shape[1] == H && b.shape[2] == W && b.dtype == TUNDISH_UINT16);
 	}
+	snprintf(text, sizeof text, features, "\"-1\",\"0\",\"4\"");
+	write_text(json, text);
+	again(&r, path, NULL);
+	run_flow(&r);
+	assert_int_equal(r.rc, TUNDISH_E_USAGE);
+	assert_non_null(strstr(r.e.text, "features.json leaves 2 of 3 sides of the arrays open"));
 	snprintf(text, sizeof text, features, "\"7\",\"5\",\"4\"");
 	write_text(json, text);
 	again(&r, path, NULL);
@@ -219,8 +225,9 @@ static void test_bad(void **state)
 	r.o.batch = 32;
 	run_flow(&r);
 	assert_int_equal(r.rc, 0);
-	assert_int_equal(r.counts[0], 17);
-	assert_non_null(strstr(FAULTS(&r), "239 bytes are no array of this shape and type, uint16\n"));
+	assert_int_equal(r.counts[0], 16);
+	assert_non_null(strstr(FAULTS(&r), "the array is empty\n"));
+	assert_non_null(strstr(FAULTS(&r), "239 bytes are no array 6x5x4 of uint16\n"));
 	assert_non_null(strstr(FAULTS(&r), "an array that is not of uint16\n"));
 	assert_non_null(strstr(FAULTS(&r), "3 channels, wanted are 4\n"));
 	again(&r, write_tensors("none", shaped, 2), "crop:7x7");
