@@ -55,19 +55,6 @@ static int check_size(const struct td_records *set, uint64_t bytes, struct tundi
 	    (unsigned long long)bytes, (unsigned long long)set->max_bytes);
 }
 
-/* Reads `bytes` at `offset`; fewer arrive only at the end of the file. */
-static int read_at(int fd, uint8_t *out, uint64_t bytes, uint64_t offset, uint64_t *ret_got,
-    const char *path, struct tundish_error *e)
-{
-	int64_t got = td_read_at(fd, out, bytes, offset, e);
-	if (got < 0) {
-		td_err_prefix(e, READING, TD_ESC(path), (unsigned long long)offset);
-		return (int)got;
-	}
-	*ret_got = (uint64_t)got;
-	return 0;
-}
-
 /* Is it the whole record that the index speaks of? Reason only. */
 static int check_frame(const uint8_t *frame, uint64_t got, uint64_t bytes, struct tundish_error *e)
 {
@@ -206,13 +193,11 @@ static bool behind(const struct td_spot *a, const struct td_spot *b)
 	return a->file == b->file && a->entry.offset + a->entry.bytes == b->entry.offset;
 }
 
-/* From the shelf; false: that entry is damaged. */
-static bool read_shelved(struct td_item *item, uint8_t *out, const struct td_cache *cache)
+/* From the shelf, behind `out` where it stands aligned; NULL: that entry is damaged. */
+static const struct td_cached *read_shelved(const struct td_item *item, uint8_t *out, const struct td_cache *cache)
 {
 	uint8_t *aligned = (uint8_t *)(((uintptr_t)out + SHELF_ALIGN - 1) / SHELF_ALIGN * SHELF_ALIGN);
-	item->kept = td_shelf_read(cache->shelf, item->record, cache->kind >= TD_CACHE_DECODED,
-	    aligned);
-	return item->kept;
+	return td_shelf_read(cache->shelf, item->record, cache->kind >= TD_CACHE_DECODED, aligned);
 }
 
 /* How many items from there on lie one behind the other in a file. */
@@ -243,15 +228,12 @@ static int make_item(struct td_chunk *chunk, struct td_item *item, const struct 
 	struct td_buf *b = &chunk->buf;
 	struct tundish_error e = { 0 };
 	if (item->shelved) {
-		size_t skip = (SHELF_ALIGN - b->len % SHELF_ALIGN) % SHELF_ALIGN;
-		if (!td_buf_reserve(b, skip + item->shelved))
+		if (!td_buf_reserve(b, SHELF_ALIGN + item->shelved))
 			return TUNDISH_E_MEMORY;
-		uint8_t *at = b->data + b->len + skip;
-		const struct td_cached *kept = td_shelf_read(cache->shelf, item->record,
-		    cache->kind >= TD_CACHE_DECODED, at);
+		const struct td_cached *kept = read_shelved(item, b->data + b->len, cache);
 		if (kept) {
 			*ret = (struct lies){ true, (size_t)((const uint8_t *)kept - b->data), item->shelved };
-			b->len += skip + item->shelved;
+			b->len += SHELF_ALIGN + item->shelved;
 			return 0;
 		}
 	}
@@ -334,7 +316,8 @@ static bool read_records(struct td_chunk *chunk, const struct td_records *set, s
 			n = run_of(chunk, i, set);
 		for (unsigned k = i + 1; k < i + n; k++)
 			room += td_item_read_bytes(set, &chunk->items[k]);
-		if (!item->shelved || !read_shelved(item, out, cache))
+		item->kept = item->shelved ? read_shelved(item, out, cache) : NULL;
+		if (!item->kept)
 			add_run(&runs, (struct run){ item, n }, out);
 		out += room;
 	}
@@ -383,8 +366,12 @@ int td_record_read(struct td_buf *buf, const struct td_records *set, struct td_f
 		rc = td_packed_read(set->packed, spot->file, fd, spot->entry.offset, spot->entry.bytes, buf->data, e);
 		got = spot->entry.bytes;
 	} else {
-		rc = read_at(fd, buf->data, spot->entry.bytes, spot->entry.offset, &got,
-		    set->files.paths[spot->file], e);
+		int64_t n = td_read_at(fd, buf->data, spot->entry.bytes, spot->entry.offset, e);
+		if (n < 0)
+			td_err_prefix(e, READING, TD_ESC(set->files.paths[spot->file]),
+			    (unsigned long long)spot->entry.offset);
+		rc = n < 0 ? (int)n : 0;
+		got = n < 0 ? 0 : (uint64_t)n;
 	}
 	td_files_put(files, spot->file);
 	if (rc == 0)

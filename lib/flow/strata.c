@@ -108,6 +108,18 @@ static int work_run(void *ctx, void *job, unsigned worker, struct tundish_error 
 	return rc;
 }
 
+static int put_value(struct scan *s, uint64_t record, const void *text, size_t len, struct tundish_error *e)
+{
+	size_t known = s->values.n;
+	uint32_t *value = td_map_at(&s->values, text, len);
+	if (!value)
+		return td_err_memory(e);
+	if (s->values.n > known)
+		*value = (uint32_t)known;
+	s->of[record] = *value;
+	return 0;
+}
+
 static int put_item(struct scan *s, struct run *run, unsigned i, struct tundish_error *e)
 {
 	struct td_item *item = &run->chunk.items[i];
@@ -124,14 +136,7 @@ static int put_item(struct scan *s, struct run *run, unsigned i, struct tundish_
 		item->note = NULL;
 		return rc;
 	}
-	size_t known = s->values.n;
-	uint32_t *value = td_map_at(&s->values, run->texts.data + start, run->end[i] - start);
-	if (!value)
-		return td_err_memory(e);
-	if (s->values.n > known)
-		*value = (uint32_t)known;
-	s->of[run->first + i] = *value;
-	return 0;
+	return put_value(s, run->first + i, run->texts.data + start, run->end[i] - start, e);
 }
 
 static int put_run(void *ctx, void *job, struct tundish_error *e)
@@ -179,22 +184,17 @@ static int read_all(struct scan *s, struct tundish_error *e)
 /* The labels of raw data are known. */
 static int take_labels(struct scan *s, struct tundish_error *e)
 {
-	for (uint64_t i = 0; i < s->set->records; i++) {
+	int rc = 0;
+	for (uint64_t i = 0; i < s->set->records && rc == 0; i++) {
 		char text[32];
 		int64_t label = -1;
 		const struct td_part *all = &s->set->parts[0];
 		const struct td_spot spot = td_records_spot(s->set, i);
 		td_items_label(all->items, td_records_item(s->set, all, &spot), &label);
 		int n = snprintf(text, sizeof text, "%" PRId64, label);
-		size_t known = s->values.n;
-		uint32_t *value = td_map_at(&s->values, text, (size_t)n);
-		if (!value)
-			return td_err_memory(e);
-		if (s->values.n > known)
-			*value = (uint32_t)known;
-		s->of[i] = *value;
+		rc = put_value(s, i, text, (size_t)n, e);
 	}
-	return 0;
+	return rc;
 }
 
 struct named {

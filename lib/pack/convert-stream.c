@@ -92,7 +92,7 @@ int td_convert_stream(struct convert *c, struct tundish_error *e)
 	const struct tundish_pack_options *o = c->p.o;
 	const struct td_stream_run run = {
 		.p = &c->p,
-		.by_class = !(o->stratify && strcmp(o->stratify, "none") == 0),
+		.by_class = td_pack_by_class(&c->p),
 		.next = next_sample,
 		.bytes = sample_bytes,
 		.make = make_sample,

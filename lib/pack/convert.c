@@ -562,7 +562,6 @@ static int look(struct convert *c, struct tundish_error *e)
 
 static int convert_listed(struct convert *c, struct tundish_error *e)
 {
-	const struct tundish_pack_options *o = c->p.o;
 	int rc = cut_list(c, e);
 	if (rc == 0)
 		rc = fill_items(c, e);
@@ -571,7 +570,7 @@ static int convert_listed(struct convert *c, struct tundish_error *e)
 	if (rc == 0)
 		rc = td_convert_features(c, e);
 	if (rc == 0)
-		rc = td_pack_plan(&c->p, c->list.n, !(o->stratify && strcmp(o->stratify, "none") == 0), e);
+		rc = td_pack_plan(&c->p, c->list.n, e);
 	return rc ? rc : td_pack_run(&c->p, e);
 }
 

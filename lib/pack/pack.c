@@ -84,7 +84,12 @@ int td_pack_limit(struct td_pack *p, struct tundish_error *e)
 	return rc ? rc : td_bad_check(&p->bad, e);
 }
 
-int td_pack_plan(struct td_pack *p, size_t n, bool stratify, struct tundish_error *e)
+bool td_pack_by_class(const struct td_pack *p)
+{
+	return !p->o->stratify || strcmp(p->o->stratify, "none") != 0;
+}
+
+int td_pack_plan(struct td_pack *p, size_t n, struct tundish_error *e)
 {
 	const struct tundish_pack_options *o = p->o;
 	const struct td_plan_options options = {
@@ -97,7 +102,7 @@ int td_pack_plan(struct td_pack *p, size_t n, bool stratify, struct tundish_erro
 		.shards = p->out.stream ? "1" : o->shards,
 		.shard_bytes = o->shard_bytes,
 		.split = o->split,
-		.stratify = stratify && p->item_class,
+		.stratify = td_pack_by_class(p) && p->item_class,
 		.shuffle = o->shuffle,
 		.seed = o->seed,
 	};

@@ -76,7 +76,9 @@ struct td_pack {
  * set that is there. */
 int td_pack_check(struct td_pack *p, struct tundish_error *e);
 /* The plan for n items with their classes and sizes, and the names. */
-int td_pack_plan(struct td_pack *p, size_t n, bool stratify, struct tundish_error *e);
+int td_pack_plan(struct td_pack *p, size_t n, struct tundish_error *e);
+/* Classes are to be divided in proportion, where there are any. */
+bool td_pack_by_class(const struct td_pack *p);
 /* Sets the limit of bad items by how many were found, and checks it. */
 int td_pack_limit(struct td_pack *p, struct tundish_error *e);
 /* Writes all of it, or only tells what would be with dry_run. */

@@ -341,7 +341,7 @@ int tundish_shard(const struct tundish_pack_options *options, struct tundish_pac
 	if (rc == 0)
 		rc = fill_groups(&s, ret_error);
 	if (rc == 0)
-		rc = td_pack_plan(&s.p, s.scan.n, !(o.stratify && strcmp(o.stratify, "none") == 0), ret_error);
+		rc = td_pack_plan(&s.p, s.scan.n, ret_error);
 	if (rc == 0)
 		rc = make_hands(&s, ret_error);
 	if (rc == 0)
