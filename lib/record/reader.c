@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Reading records: the window over a file, frames in it, and the way past damage. */
-#include "reader.h"
-
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/err.h"
 #include "base/path.h"
 #include "damage.h"
 #include "foreign.h"
 #include "frame.h"
 #include "frames.h"
-#include "input.h"
-#include "members.h"
 #include "metadata.h"
-#include "unpack.h"
+#include "reader-inside.h"
 
 #define CHUNK TD_WINDOW_MIN
 /* Behind records over this, a walk reads the next header alone. */
@@ -28,29 +23,6 @@
 #define VAIN_FACTOR 64
 /* Of an uncompressed file every so many records are places to go back to. */
 #define MARK_EVERY 1024
-
-struct tundish_reader {
-	struct td_input in;
-	struct tundish_reader_options o;
-	char *path;
-	int compression;
-	struct td_window raw;	  /* over a compressed file */
-	struct td_unpack *unpack; /* NULL: not compressed */
-	struct td_window w;	  /* over the frames; its place is the next one */
-	struct td_break broken;	  /* why w ends, where decompression goes on behind it */
-	uint64_t number;	  /* of the next record */
-	uint64_t faults;
-	uint64_t vain;	      /* payload bytes whose checksum failed */
-	size_t chunk;	      /* what a walk reads at a time */
-	uint64_t stop;	      /* where the file ends for us; 0: where it ends */
-	struct td_index index;	/* from a side-car, for random access */
-	bool refused;		/* no TFRecord file at all */
-	struct td_metadata *metadata; /* the caller's; NULL: none was given */
-	bool marking;		/* random access was asked for */
-	struct td_mark *marks;	/* by number */
-	size_t n_marks, marks_cap;
-	struct tundish_error error; /* sticky */
-};
 
 /* What functions that look at a frame return for one that is not good. */
 #define DAMAGED 2
@@ -93,6 +65,8 @@ static ssize_t read_input(void *ctx, uint64_t at, void *out, size_t bytes, struc
 	struct tundish_reader *r = ctx;
 	if (r->stop)
 		bytes = (size_t)TD_MIN((uint64_t)bytes, r->stop - TD_MIN(at, r->stop));
+	if (at < r->pause)
+		bytes = (size_t)TD_MIN((uint64_t)bytes, r->pause - at);
 	return bytes ? td_input_read(&r->in, at, out, bytes, e) : 0;
 }
 
@@ -214,9 +188,13 @@ static uint64_t longest(const struct tundish_reader *r)
 	return TD_MIN(r->o.max_record_bytes, all < TD_FRAME_EXTRA ? 0 : all - TD_FRAME_EXTRA);
 }
 
-static bool may_check(const struct tundish_reader *r, uint64_t bytes)
+static bool may_check(struct tundish_reader *r, uint64_t bytes)
 {
-	return r->vain + bytes <= VAIN_BYTES + VAIN_FACTOR * offset(r);
+	uint64_t limit = VAIN_BYTES + VAIN_FACTOR * offset(r);
+	if (r->vain + bytes > limit)
+		return false;
+	r->room = TD_MIN(r->room, limit - r->vain - bytes);
+	return true;
 }
 
 /* The frame at here(), whose header is right, must lie in the window whole and, with
@@ -244,9 +222,7 @@ static int payload(struct tundish_reader *r, uint64_t bytes, bool full, struct d
 	return DAMAGED;
 }
 
-/* Moves to the next place, from here on, where length, length checksum and payload
- * checksum hold, or to the end. */
-static int find_frame(struct tundish_reader *r, struct tundish_error *e)
+int td_reader_find_frame(struct tundish_reader *r, struct tundish_error *e)
 {
 	for (;;) {
 		int rc = fill(r, TD_FRAME_EXTRA, CHUNK, e);
@@ -280,7 +256,7 @@ static int resync(struct tundish_reader *r, struct tundish_error *e)
 {
 	r->w.at += have(r) > 0;
 	for (;;) {
-		int rc = find_frame(r, e);
+		int rc = td_reader_find_frame(r, e);
 		if (rc < 0 || have(r) > 0 || !r->broken.code)
 			return rc;
 		r->broken = (struct td_break){ 0 };
@@ -491,12 +467,6 @@ static int seek_record(struct tundish_reader *r, uint64_t number, struct tundish
 
 /* ---- the public ways ---- */
 
-/* Errors stay: the same one again for each later call. */
-static int begin(struct tundish_reader *r, struct tundish_error *e)
-{
-	return r->error.code ? td_err(e, r->error.code, "%s", r->error.text) : 0;
-}
-
 static int finish(struct tundish_reader *r, int rc, struct tundish_error *e)
 {
 	if (rc < 0 && e)
@@ -508,7 +478,7 @@ int tundish_reader_next(struct tundish_reader *r, struct tundish_record *ret_rec
     struct tundish_error *ret_error)
 {
 	uint64_t bytes = 0;
-	int rc = begin(r, ret_error);
+	int rc = td_reader_begin(r, ret_error);
 	if (rc < 0)
 		return rc;
 	rc = next_frame(r, r->o.crc == TUNDISH_CRC_FULL, &bytes, &r->error);
@@ -549,7 +519,7 @@ int tundish_reader_seek(struct tundish_reader *reader, uint64_t number,
     struct tundish_error *ret_error)
 {
 	struct tundish_error own = { 0 };
-	int rc = begin(reader, ret_error);
+	int rc = td_reader_begin(reader, ret_error);
 	if (rc == 0)
 		rc = seek_record(reader, number, &own);
 	if (own.code && ret_error)
@@ -564,7 +534,7 @@ int td_reader_walk(struct tundish_reader *r, struct td_index_entry *ret, uint64_
     struct tundish_error *e)
 {
 	uint64_t bytes = 0;
-	int rc = begin(r, e);
+	int rc = td_reader_begin(r, e);
 	if (rc < 0)
 		return rc;
 	rc = seekable(r) ? next_header(r, &bytes, &r->error) : next_frame(r, false, &bytes, &r->error);
@@ -576,38 +546,6 @@ int td_reader_walk(struct tundish_reader *r, struct td_index_entry *ret, uint64_
 	td_window_skip_to(&r->w, ret->offset + ret->bytes);
 	r->chunk = ret->bytes > WALK_LARGE ? TD_FRAME_HEADER : CHUNK;
 	return 1;
-}
-
-int td_reader_seek(struct tundish_reader *r, uint64_t to, uint64_t number, struct tundish_error *e)
-{
-	int rc = begin(r, e);
-	if (rc < 0)
-		return rc;
-	if (!seekable(r))
-		return td_err(e, TUNDISH_E_UNSUPPORTED, "%s: compressed files and streams have no "
-		    "places to go to", TD_ESC(r->path));
-	if (to > r->w.size)
-		return td_err(e, TUNDISH_E_IO, "%s: the file shrank while it was read", TD_ESC(r->path));
-	if (to >= r->w.base)
-		td_window_skip_to(&r->w, to);
-	else
-		td_window_forget(&r->w, to);
-	r->number = number;
-	return 0;
-}
-
-int td_reader_part(struct tundish_reader *r, uint64_t from, uint64_t number, uint64_t to,
-    struct tundish_error *e)
-{
-	int rc = td_reader_seek(r, from, number, e);
-	if (rc < 0)
-		return rc;
-	struct td_window *w = &r->w;
-	if (to < w->size)
-		r->stop = w->size = to;
-	if (w->base + w->buf.len > w->size)
-		w->buf.len = (size_t)(w->size - w->base);
-	return 0;
 }
 
 /* ---- opening ---- */
@@ -704,6 +642,7 @@ static int open_input(struct tundish_reader **ret, const struct td_input *in, co
 	r->in.name = r->path;
 	r->w = (struct td_window){ .size = in->size, .read = read_input, .ctx = r };
 	r->chunk = CHUNK;
+	r->room = UINT64_MAX;
 	tundish_reader_options_init(&r->o);
 	if (options)
 		memcpy(&r->o, options, TD_MIN(options->size, sizeof r->o));

@@ -53,6 +53,26 @@ int td_reader_seek(struct tundish_reader *r, uint64_t offset, uint64_t number,
 int td_reader_part(struct tundish_reader *r, uint64_t from, uint64_t number, uint64_t to,
     struct tundish_error *e);
 
+/* How far a reader came: all that what it does next depends on. */
+struct td_reached {
+	uint64_t offset, number;
+	uint64_t vain; /* payload bytes that were checked in vain */
+	uint64_t room; /* with so much more of them from the start nothing would be different */
+};
+
+void td_reader_reached(const struct tundish_reader *r, struct td_reached *ret);
+
+/* Goes on, in an uncompressed regular file, as a reader that came there, with another
+ * listener and faults counted anew. What starts at `to` or behind it will not be wanted,
+ * but the file does not end there. */
+int td_reader_resume(struct tundish_reader *r, const struct td_reached *from, uint64_t to,
+    const struct tundish_listener *l, struct tundish_error *e);
+
+/* Where, from `from` on, the first good record starts that ends within `most` bytes: 1; 0:
+ * nowhere. One may be found that lies inside another one. Leaves the reader at `from`. */
+int td_reader_find(struct tundish_reader *r, uint64_t from, uint64_t most, uint64_t *ret_offset,
+    struct tundish_error *e);
+
 /* Reads from memory: as a file of that size, or as a stream. The bytes stay the caller's. */
 int td_reader_open_memory(struct tundish_reader **ret, const void *data, size_t bytes, int stream,
     const struct tundish_reader_options *options, struct tundish_error *e);

@@ -142,6 +142,13 @@ static bool merge_feature(struct td_schema *s, const struct td_schema *part, siz
 	return true;
 }
 
+void td_schema_renumber(struct td_schema *s, uint64_t by)
+{
+	s->first.record += by;
+	for (size_t i = 0; i < s->features.n; i++)
+		facts_at(s, i)->missing.record += by;
+}
+
 bool td_schema_merge(struct td_schema *s, struct td_schema *part)
 {
 	if (part->records == 0)

@@ -43,6 +43,8 @@ bool td_schema_feature(struct td_schema *s, const struct tundish_feature *f) td_
 bool td_schema_record(struct td_schema *s, const char *path, uint64_t record) td_must_check;
 /* Adds what `part` found in the next file and empties it. */
 bool td_schema_merge(struct td_schema *s, struct td_schema *part) td_must_check;
+/* Raises the numbers of all records in it. */
+void td_schema_renumber(struct td_schema *s, uint64_t by);
 /* Feature numbers in bytewise order of their names; to be freed. */
 size_t *td_schema_sorted(const struct td_schema *s) td_must_check;
 void td_schema_free(struct td_schema *s);

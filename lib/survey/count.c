@@ -179,6 +179,7 @@ static int read_left(struct run *run, struct tundish_error *e)
 		.compression = o->compression,
 		.on_error = o->on_error,
 		.count_only = o->by == NULL,
+		.numbers_later = true,
 		.threads = o->threads,
 		.memory = o->memory,
 		.max_record_bytes = o->max_record_bytes,

@@ -222,6 +222,14 @@ bool td_facts_merge(struct td_facts *f, struct td_facts *part)
 	    td_order_merge(&f->order, &part->order) && td_by_merge(&f->labels, &part->labels);
 }
 
+void td_facts_renumber(struct td_facts *f, uint64_t by)
+{
+	f->other.record += by;
+	td_schema_renumber(&f->example, by);
+	td_schema_renumber(&f->context, by);
+	td_schema_renumber(&f->lists, by);
+}
+
 void td_facts_free(struct td_facts *f)
 {
 	td_schema_free(&f->example);

@@ -47,4 +47,6 @@ int td_facts_record(struct td_facts *f, const struct td_look *look, const char *
     const struct tundish_record *r, struct td_decoder *d, struct tundish_error *e);
 /* Adds what `part` found in the next file and empties it. */
 bool td_facts_merge(struct td_facts *f, struct td_facts *part) td_must_check;
+/* Raises the numbers of all records in it. */
+void td_facts_renumber(struct td_facts *f, uint64_t by);
 void td_facts_free(struct td_facts *f);

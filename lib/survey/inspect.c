@@ -139,6 +139,7 @@ static int merge(void *ctx, struct td_scan_job *job, struct tundish_error *e)
 	s->faults += job->file.faults;
 	if (td_scan_last(job))
 		s->bytes += job->file.bytes;
+	td_facts_renumber(&part->facts, job->before);
 	if (!td_file_labels_add(s, job->file.number, &part->facts.labels) ||
 	    !td_facts_merge(&s->facts, &part->facts) || !td_picks_merge(&run->picks, &part->picks))
 		return td_err_memory(e);
@@ -163,6 +164,8 @@ static int scan(struct run *run, struct tundish_error *e)
 		return td_err_memory(e);
 	struct td_scan pass = td_survey_scan(o, &run->s->paths);
 	pass.ctx = run;
+	/* a sheet draws by them, pictures are named after them; to decode takes longest anyway */
+	pass.numbers_later = !o->sheet && !o->extract && !o->decode && !o->stats;
 	pass.part_bytes = sizeof(struct part);
 	pass.record = look_at;
 	pass.merge = merge;

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/pool.h"
@@ -15,6 +16,12 @@
 #define POLL_BYTES ((uint64_t)4 << 20)
 #define POLL_ITEMS 65536
 #define PIECE_BYTES ((uint64_t)32 << 20)
+#define COUNT_BYTES ((uint64_t)64 << 20) /* and when there is little to do in it */
+#define GUESS_BYTES ((uint64_t)1 << 20) /* in which a record must end for a piece to begin */
+/* So many records tell whether they are large, which on average are so long. */
+#define LOOK_RECORDS 16
+#define LARGE_BYTES ((uint64_t)64 << 10)
+#define NOWHERE UINT64_MAX
 #define READER_BYTES ((uint64_t)4 << 20) /* what an open reader holds, about */
 
 struct run {
@@ -25,13 +32,27 @@ struct run {
 	struct tundish_reader *walker; /* finds the next piece of file `next` */
 	uint64_t piece_bytes;
 	struct td_piece piece;	       /* where that one starts */
+	bool guess;		       /* its records are small, or damaged */
+	struct td_reached reached;     /* by the pieces that were put, of the file at hand */
+	struct open_reader *readers;   /* one a worker */
+	unsigned n_readers;
 	unsigned threads; /* for each file, where there are fewer files than threads */
+};
+
+/* The next piece is often of the same file. */
+struct open_reader {
+	struct tundish_reader *reader; /* NULL */
+	size_t file;
 };
 
 /* A job's memory as the ordered loop keeps it. */
 struct slot {
 	struct td_scan_job job;
 	struct run *run;
+	bool later; /* whether it counts is seen when it is put */
+	int rc;	    /* then, if it does */
+	struct tundish_error error;
+	struct td_reached end;
 	max_align_t part[];
 };
 
@@ -90,30 +111,57 @@ static void end_file(struct run *run)
 	tundish_reader_close(run->walker);
 	run->walker = NULL;
 	run->piece = (struct td_piece){ 0 };
+	run->guess = false;
 	run->next++;
 }
 
-/* Cuts the next piece off the file at hand. Behind damage it is not cut any more. */
+/* The first record that starts at `least` or behind it. When numbers can wait, small
+ * records are not walked through. */
+static uint64_t walk_to(struct run *run, uint64_t from, uint64_t least)
+{
+	struct td_index_entry at;
+	unsigned n = 0;
+	while (td_reader_walk(run->walker, &at, &run->piece.number, NULL) > 0) {
+		uint64_t end = at.offset + at.bytes;
+		run->piece.number++;
+		if (end >= least)
+			return end;
+		if (++n == LOOK_RECORDS && run->scan->numbers_later && end - from < n * LARGE_BYTES)
+			break;
+	}
+	return NOWHERE;
+}
+
+static uint64_t guess_from(struct run *run, uint64_t least)
+{
+	uint64_t end = run->scan->paths->bytes[run->next], at;
+	for (; least < end; least += run->piece_bytes) {
+		if (td_reader_find(run->walker, least, GUESS_BYTES, &at, NULL) > 0)
+			return at;
+	}
+	return NOWHERE;
+}
+
+/* Cuts the next piece off the file at hand. Without guesses, not behind damage. */
 static struct td_piece next_piece(struct run *run)
 {
-	struct td_piece piece = { run->piece.from, UINT64_MAX, run->piece.number };
-	struct td_index_entry at;
-	uint64_t number;
-	while (td_reader_walk(run->walker, &at, &number, NULL) > 0) {
-		if (at.offset + at.bytes < piece.from + run->piece_bytes)
-			continue;
-		piece.to = at.offset + at.bytes;
-		run->piece = (struct td_piece){ piece.to, 0, number + 1 };
-		break;
+	struct td_piece piece = run->piece;
+	uint64_t least = piece.from + run->piece_bytes;
+	piece.to = run->guess ? NOWHERE : walk_to(run, piece.from, least);
+	if (piece.to == NOWHERE && run->scan->numbers_later) {
+		run->guess = true;
+		piece.to = guess_from(run, least);
 	}
+	run->piece.from = piece.to;
 	return piece;
 }
 
 static bool is_large(const struct run *run)
 {
+	const struct td_scan *scan = run->scan;
 	/* of headers alone a thread reads more than a disk brings */
-	return !run->scan->count_only &&
-	    run->scan->paths->bytes[run->next] >= 2 * run->piece_bytes;
+	return !(scan->count_only && scan->crc == TUNDISH_CRC_LENGTH) &&
+	    scan->paths->bytes[run->next] >= 2 * run->piece_bytes;
 }
 
 static int take(void *ctx, void *slot, uint64_t *ret_bytes, struct tundish_error *e)
@@ -131,6 +179,9 @@ static int take(void *ctx, void *slot, uint64_t *ret_bytes, struct tundish_error
 	s->job.file = (struct td_scan_file){ .path = paths->paths[i], .bytes = paths->bytes[i],
 		.number = i };
 	s->job.piece = run->walker ? next_piece(run) : (struct td_piece){ .to = UINT64_MAX };
+	s->later = run->walker && run->scan->numbers_later;
+	if (s->later)
+		s->job.piece.number = 0;
 	if (td_scan_last(&s->job))
 		end_file(run);
 	s->job.scan = run->scan;
@@ -195,11 +246,11 @@ static int walk_records(struct slot *s, struct tundish_reader *reader, struct tu
 }
 
 /* Counting with whatever is to be checked. */
-static int pass_records(struct slot *s, struct tundish_reader *reader, struct tundish_error *e)
+static int pass_records(struct slot *s, struct tundish_reader *reader, uint64_t to, struct tundish_error *e)
 {
 	uint64_t items = 0, bytes;
 	int64_t n;
-	while ((n = td_reader_pass(reader, UINT64_MAX, &bytes, e)) > 0) {
+	while ((n = td_reader_pass(reader, to, &bytes, e)) > 0) {
 		s->job.file.records += (uint64_t)n;
 		s->job.unpolled += bytes;
 		items += (uint64_t)n - 1;
@@ -210,15 +261,16 @@ static int pass_records(struct slot *s, struct tundish_reader *reader, struct tu
 	return n < 0 ? (int)n : poll_listener(s, items, job_bytes(&s->job), e);
 }
 
-static int read_records(struct slot *s, struct tundish_reader *reader, struct tundish_error *e)
+static int read_records(struct slot *s, struct tundish_reader *reader, uint64_t to, struct tundish_error *e)
 {
-	uint64_t items = 0;
+	const struct td_scan *scan = s->run->scan;
+	uint64_t items = 0, at = s->job.piece.from;
 	struct tundish_record r;
-	int rc;
-	while ((rc = tundish_reader_next(reader, &r, e)) > 0) {
-		const struct td_scan *scan = s->run->scan;
+	int rc = 0;
+	while (at < to && (rc = tundish_reader_next(reader, &r, e)) > 0) {
 		s->job.file.records++;
 		s->job.unpolled += r.bytes + TD_FRAME_EXTRA;
+		at = r.offset + r.bytes + TD_FRAME_EXTRA;
 		rc = scan->record(scan->ctx, &s->job, &r, e);
 		if (rc == 0)
 			rc = poll_now_and_then(s, &items, e);
@@ -241,37 +293,160 @@ static int keep_to_piece(const struct td_scan_job *job, struct tundish_reader *r
 	return whole ? 0 : td_reader_part(reader, piece->from, piece->number, TD_MIN(piece->to, listed), e);
 }
 
-static int work(void *ctx, void *slot, unsigned worker, struct tundish_error *e)
+static int all_records(struct slot *s, struct tundish_reader *reader, uint64_t to, struct tundish_error *e)
 {
-	struct slot *s = slot;
-	const struct td_scan *scan = ((struct run *)ctx)->scan;
-	s->job.worker = worker;
-	struct tundish_reader_options options = td_scan_reader(scan);
-	options.listener = s->job.hold;
+	const struct td_scan *scan = s->run->scan;
+	if (!scan->count_only)
+		return read_records(s, reader, to, e);
+	if (scan->crc == TUNDISH_CRC_LENGTH)
+		return walk_records(s, reader, e);
+	return pass_records(s, reader, to, e);
+}
+
+static int open_reader(struct slot *s, const struct tundish_listener *l, struct tundish_reader **ret,
+    struct tundish_error *e)
+{
+	struct tundish_reader_options options = td_scan_reader(s->run->scan);
+	options.listener = *l;
 	options.threads = s->run->threads;
-	struct tundish_reader *reader;
-	int rc = tundish_reader_open(&reader, s->job.file.path, &options, e);
-	if (rc < 0)
-		return rc;
-	rc = keep_to_piece(&s->job, reader, e);
-	if (rc == 0 && !scan->count_only)
-		rc = read_records(s, reader, e);
-	else if (rc == 0)
-		rc = scan->crc == TUNDISH_CRC_LENGTH ? walk_records(s, reader, e) :
-						       pass_records(s, reader, e);
+	return tundish_reader_open(ret, s->job.file.path, &options, e);
+}
+
+static void note_file(struct slot *s, const struct tundish_reader *reader)
+{
 	s->job.file.compression = tundish_reader_compression(reader);
 	if (s->job.file.bytes == 0)
 		s->job.file.bytes = td_reader_bytes(reader);
+}
+
+static int read_whole(struct slot *s, struct tundish_error *e)
+{
+	struct tundish_reader *reader;
+	int rc = open_reader(s, &s->job.hold, &reader, e);
+	if (rc < 0)
+		return rc;
+	rc = keep_to_piece(&s->job, reader, e);
+	if (rc == 0)
+		rc = all_records(s, reader, NOWHERE, e);
+	note_file(s, reader);
 	tundish_reader_close(reader);
 	return rc;
+}
+
+/* What is to be said of the file is said with its first piece. */
+static int open_for_pieces(struct slot *s, struct open_reader *o, struct tundish_error *e)
+{
+	static const struct tundish_listener nobody;
+	if (o->reader && o->file == s->job.file.number)
+		return 0;
+	tundish_reader_close(o->reader);
+	o->reader = NULL;
+	o->file = s->job.file.number;
+	return open_reader(s, s->job.piece.from ? &nobody : &s->job.hold, &o->reader, e);
+}
+
+/* The piece, by one who came to `from`. */
+static int read_piece(struct slot *s, struct open_reader *o, const struct td_reached *from,
+    struct tundish_error *e)
+{
+	uint64_t listed = s->job.file.bytes;
+	int rc = open_for_pieces(s, o, e);
+	if (rc == 0 && td_reader_bytes(o->reader) < listed)
+		rc = td_err(e, TUNDISH_E_IO, "%s: the file shrank while it was read", TD_ESC(s->job.file.path));
+	if (rc == 0)
+		rc = td_reader_part(o->reader, 0, 0, listed, e);
+	if (rc == 0)
+		rc = td_reader_resume(o->reader, from, s->job.piece.to, &s->job.hold, e);
+	if (rc == 0)
+		rc = all_records(s, o->reader, s->job.piece.to, e);
+	if (!o->reader)
+		return rc;
+	note_file(s, o->reader);
+	td_reader_reached(o->reader, &s->end);
+	if (td_scan_last(&s->job)) {
+		tundish_reader_close(o->reader);
+		o->reader = NULL;
+	}
+	return rc;
+}
+
+static int work(void *ctx, void *slot, unsigned worker, struct tundish_error *e)
+{
+	struct run *run = ctx;
+	struct slot *s = slot;
+	const struct td_reached from = { .offset = s->job.piece.from };
+	s->job.worker = worker;
+	if (!s->later)
+		return read_whole(s, e);
+	s->error = (struct tundish_error){ 0 };
+	s->rc = read_piece(s, &run->readers[worker], &from, &s->error);
+	if (s->rc != TUNDISH_E_STOPPED)
+		return 0;
+	*e = s->error;
+	return s->rc;
+}
+
+/* Reads a piece from where the one before it ended. */
+static int read_again(struct run *run, struct slot *s, struct tundish_error *e)
+{
+	struct open_reader own = { 0 };
+	if (run->scan->free_part)
+		run->scan->free_part(s->part);
+	memset(s->part, 0, run->scan->part_bytes);
+	td_held_free(&s->job.held);
+	s->job.held = (struct td_held){ 0 };
+	s->job.file.records = s->job.file.faults = 0;
+	s->job.piece.from = run->reached.offset;
+	int rc = read_piece(s, &own, &run->reached, e);
+	tundish_reader_close(own.reader);
+	return rc;
+}
+
+/* Lets a piece count, or makes it what it should be. */
+static int settle(struct run *run, struct slot *s, struct tundish_error *e)
+{
+	struct td_reached *reached = &run->reached;
+	bool first = s->job.piece.from == 0;
+	int rc = s->rc;
+	if (first && rc < 0)
+		*e = s->error;
+	if (first || (rc == 0 && s->job.piece.from == reached->offset && reached->vain <= s->end.room)) {
+		s->job.before = reached->number;
+		s->end.number += reached->number;
+		s->end.vain += reached->vain;
+	} else {
+		rc = read_again(run, s, e);
+	}
+	*reached = td_scan_last(&s->job) ? (struct td_reached){ 0 } : s->end;
+	return rc;
+}
+
+/* Tells a fault with the number that its record has in the file. */
+static void tell_fault(void *data, const struct tundish_fault *f)
+{
+	const struct slot *s = data;
+	struct td_place at = TD_PLACE(f->path);
+	at.offset = f->offset;
+	at.record = f->record + (int64_t)s->job.before;
+	td_fault(s->run->scan->listener, f->code, at, f->passed_bytes, "%s", f->reason);
+}
+
+static void tell_notice(void *data, const char *text)
+{
+	td_notice(((const struct slot *)data)->run->scan->listener, "%s", text);
 }
 
 static int put(void *ctx, void *slot, struct tundish_error *e)
 {
 	struct run *run = ctx;
 	struct slot *s = slot;
+	const struct tundish_listener raised = { .data = s, .fault = tell_fault, .notice = tell_notice };
+	s->job.before = 0;
+	int rc = s->later ? settle(run, s, e) : 0;
+	if (rc < 0)
+		return rc;
 	pthread_mutex_lock(&run->talk);
-	int rc = td_held_tell(&s->job.held, run->scan->listener, e);
+	rc = td_held_tell(&s->job.held, s->job.before ? &raised : run->scan->listener, e);
 	pthread_mutex_unlock(&run->talk);
 	return rc < 0 ? rc : run->scan->merge(run->scan->ctx, &s->job, e);
 }
@@ -284,10 +459,20 @@ static void free_slot(void *slot)
 		s->job.scan->free_part(s->part);
 }
 
+static void close_readers(struct run *run)
+{
+	for (unsigned i = 0; i < run->n_readers; i++)
+		tundish_reader_close(run->readers[i].reader);
+	free(run->readers);
+	tundish_reader_close(run->walker);
+}
+
 int td_scan_run(const struct td_scan *scan, struct tundish_error *e)
 {
 	struct run run = { .scan = scan };
-	run.piece_bytes = scan->piece_bytes ? scan->piece_bytes : PIECE_BYTES;
+	run.piece_bytes = scan->piece_bytes ? scan->piece_bytes :
+			  scan->count_only  ? COUNT_BYTES :
+					      PIECE_BYTES;
 	for (size_t i = 0; i < scan->paths->n; i++)
 		run.all_bytes += scan->paths->bytes[i];
 	uint64_t max_bytes = TD_MIN(td_memory(scan->memory), (uint64_t)32 << 20);
@@ -303,10 +488,14 @@ int td_scan_run(const struct td_scan *scan, struct tundish_error *e)
 		.put = put,
 		.free_job = free_slot,
 	};
+	run.n_readers = loop.threads;
+	run.readers = calloc(TD_MAX(run.n_readers, 1u), sizeof *run.readers);
+	if (!run.readers)
+		return td_err_memory(e);
 	pthread_mutex_init(&run.talk, NULL);
 	int rc = td_ordered_run(&loop, &run, NULL, e);
 	pthread_mutex_destroy(&run.talk);
-	tundish_reader_close(run.walker);
+	close_readers(&run);
 	return rc;
 }
 

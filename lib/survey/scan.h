@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * One parallel pass over the record files of a set, results in file order. A job is a file,
- * or a piece of a large one; where pieces end depends on the file alone. */
+ * or a piece of a large one; where pieces end depends on the file alone.
+ *
+ * Pieces end where records do. To find such places without reading all of it, large records
+ * are walked by their headers; among small ones, if their numbers may be told later, the
+ * next place that looks like a record is taken for one. Such a piece counts only if the one
+ * before it ended there, in a state in which a single reader would have done the same;
+ * else it is read once more, from where that one ended. */
 #pragma once
 #include "base/held.h"
 #include "base/talk.h"
@@ -18,13 +24,14 @@ struct td_scan_file {
 /* From a record's start to another's, or the end: UINT64_MAX. */
 struct td_piece {
 	uint64_t from, to;
-	uint64_t number; /* of the first record */
+	uint64_t number; /* of the first record; 0 with numbers_later */
 };
 
 /* What one worker has in hand. */
 struct td_scan_job {
 	struct td_scan_file file;
 	struct td_piece piece;
+	uint64_t before; /* in `merge`: what the numbers of records are to be raised by */
 	void *part;	 /* the user's partial result: zeroed once, then reused */
 	unsigned worker;
 	/* the scan's own */
@@ -38,6 +45,7 @@ struct td_scan {
 	const struct td_paths *paths;
 	int crc, compression, on_error;
 	bool count_only;      /* records are only counted, `record` is not called */
+	bool numbers_later;   /* `record` can do with numbers that count from a piece's start */
 	unsigned threads;
 	uint64_t max_record_bytes;
 	uint64_t memory;

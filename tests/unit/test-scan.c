@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "unit.h"
+#include "records.h"
 
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "survey/scan.h"
 
 #define RECORDS 3000
@@ -42,51 +41,88 @@ static void spoil(const char *path, uint64_t at)
 /* What a pass found, as text. */
 struct found {
 	struct td_buf text;
-	uint64_t records, faults, pieces;
+	uint64_t records, faults, pieces, sum;
+	struct tundish_error error;
+};
+
+struct part {
+	uint64_t sum, n;
 };
 
 static void hear(void *data, const struct tundish_fault *f)
 {
-	assert_true(td_buf_printf(&((struct found *)data)->text, "%s\n", f->text));
+	assert_true(td_buf_printf(&((struct found *)data)->text, "%s (%d %d %d %d)\n", f->text, f->code,
+	    (int)f->record, (int)f->offset, (int)f->passed_bytes));
+}
+
+static void note(void *data, const char *text)
+{
+	assert_true(td_buf_printf(&((struct found *)data)->text, "%s\n", text));
 }
 
 static int look(void *ctx, struct td_scan_job *job, const struct tundish_record *r,
     struct tundish_error *e)
 {
 	(void)ctx;
-	uint64_t *sum = job->part;
-	*sum += r->number * 31 + r->offset + r->bytes;
-	return r->number == 1234 ? td_scan_bad(job, r, TUNDISH_E_SCHEMA, e, "odd") : 0;
+	struct part *part = job->part;
+	part->sum += r->number * 31 + r->offset + r->bytes;
+	part->n++;
+	return r->offset == starts[1234] ? td_scan_bad(job, r, TUNDISH_E_SCHEMA, e, "odd") : 0;
 }
 
 static int merge(void *ctx, struct td_scan_job *job, struct tundish_error *e)
 {
 	(void)e;
 	struct found *found = ctx;
-	uint64_t *sum = job->part;
+	struct part *part = job->part;
 	found->records += job->file.records;
 	found->faults += job->file.faults;
 	found->pieces++;
-	assert_true(td_buf_printf(&found->text, "%s", ""));
 	/* sums of pieces add up to that of the file */
+	found->sum += part->sum + part->n * job->before * 31;
 	if (td_scan_last(job))
-		assert_true(td_buf_printf(&found->text, "%d\n", (int)job->file.number));
-	found->records += *sum << 20;
-	*sum = 0;
+		assert_true(td_buf_printf(&found->text, "%d: %d, %d\n", (int)job->file.number,
+		    (int)found->records, (int)found->sum));
+	*part = (struct part){ 0 };
 	return 0;
 }
 
-static struct found pass(const struct td_paths *paths, unsigned threads, uint64_t piece_bytes, int on_error,
-    int want)
+enum { NOW, LATER, COUNT };
+
+static struct found pass(const struct td_paths *paths, unsigned threads, uint64_t piece_bytes, int how,
+    int on_error)
 {
 	struct found found = { 0 };
-	const struct tundish_listener l = { .data = &found, .fault = hear };
+	const struct tundish_listener l = { .data = &found, .fault = hear, .notice = note };
 	const struct td_scan scan = { .paths = paths, .compression = TUNDISH_AUTO,
 		.on_error = on_error, .threads = threads, .max_record_bytes = 1 << 20,
 		.piece_bytes = piece_bytes, .listener = &l, .ctx = &found,
-		.part_bytes = sizeof(uint64_t), .record = look, .merge = merge };
-	assert_int_equal(td_scan_run(&scan, NULL), want);
+		.part_bytes = sizeof(struct part), .record = look, .merge = merge,
+		.count_only = how == COUNT, .numbers_later = how != NOW };
+	assert_true(td_buf_printf(&found.text, "%s", ""));
+	td_scan_run(&scan, &found.error);
 	return found;
+}
+
+static const unsigned threads[] = { 1, 2, 3, 8, 99 };
+
+/* However it is cut, and by however many threads: the same as in one piece. */
+static void assert_same_in_pieces(const struct td_paths *paths, uint64_t piece_bytes, int how, int on_error,
+    uint64_t least_pieces)
+{
+	struct found whole = pass(paths, 1, UINT64_MAX / 4, how, on_error);
+	for (size_t i = 0; i < TD_COUNT(threads); i++) {
+		struct found cut = pass(paths, threads[i], piece_bytes, how, on_error);
+		assert_true(cut.pieces >= least_pieces);
+		assert_string_equal(cut.error.text, whole.error.text);
+		assert_int_equal(cut.error.code, whole.error.code);
+		if (on_error == TUNDISH_SKIP) {
+			assert_string_equal(cut.text.data, whole.text.data);
+			assert_int_equal(cut.faults, whole.faults);
+		}
+		td_buf_free(&cut.text);
+	}
+	td_buf_free(&whole.text);
 }
 
 static void test_pieces(void **state)
@@ -99,25 +135,17 @@ static void test_pieces(void **state)
 		list[i] = strdup(make_file(names[i]));
 	for (unsigned i = 7; i < RECORDS; i += 100)
 		spoil(list[1], starts[i] + 12);
-	spoil(list[2], starts[2000]); /* a length: not cut behind it */
+	spoil(list[2], starts[2000]); /* a length: without guesses not cut behind it */
 	spoil(list[2], starts[2500] + 14);
 	assert_int_equal(td_paths_find(&paths, list, 3, NULL, NULL), 0);
-	struct found whole = pass(&paths, 1, UINT64_MAX / 4, TUNDISH_SKIP, 0);
+	struct found whole = pass(&paths, 1, UINT64_MAX / 4, NOW, TUNDISH_SKIP);
 	assert_int_equal(whole.pieces, 3);
 	assert_int_equal(whole.faults, 30 + 2 + 3);
-	static const unsigned threads[] = { 1, 2, 3, 8, 99 };
-	for (size_t i = 0; i < 5; i++) {
-		struct found cut = pass(&paths, threads[i], 100000, TUNDISH_SKIP, 0);
-		assert_true(cut.pieces > 100);
-		assert_int_equal(cut.records, whole.records);
-		assert_int_equal(cut.faults, whole.faults);
-		assert_string_equal(cut.text.data, whole.text.data);
-		td_buf_free(&cut.text);
-		struct found stopped = pass(&paths, threads[i], 100000, TUNDISH_FAIL, TUNDISH_E_SCHEMA);
-		assert_int_equal(stopped.faults, 0);
-		td_buf_free(&stopped.text);
-	}
 	td_buf_free(&whole.text);
+	for (int how = NOW; how <= COUNT; how++) {
+		assert_same_in_pieces(&paths, 100000, how, TUNDISH_SKIP, how == NOW ? 100 : 200);
+		assert_same_in_pieces(&paths, 100000, how, TUNDISH_FAIL, 0);
+	}
 	td_paths_free(&paths);
 	for (size_t i = 0; i < 3; i++) {
 		unlink(list[i]);
@@ -125,10 +153,89 @@ static void test_pieces(void **state)
 	}
 }
 
+static void assert_same_bytes(const struct td_buf *file, uint64_t piece_bytes, uint64_t least_pieces)
+{
+	char path[200];
+	struct td_paths paths = { 0 };
+	snprintf(path, sizeof path, "%s/d.gz", folder); /* a notice once: it is not compressed */
+	const char *list[] = { path };
+	FILE *f = fopen(path, "we");
+	assert_non_null(f);
+	assert_int_equal(fwrite(file->data, 1, file->len, f), file->len);
+	fclose(f);
+	assert_int_equal(td_paths_find(&paths, list, 1, NULL, NULL), 0);
+	for (int how = LATER; how <= COUNT; how++) {
+		assert_same_in_pieces(&paths, piece_bytes, how, TUNDISH_SKIP, least_pieces);
+		assert_same_in_pieces(&paths, piece_bytes, how, TUNDISH_FAIL, 0);
+	}
+	td_paths_free(&paths);
+	unlink(path);
+}
+
+/* Records that hold record files: what looks like a place to begin is none. */
+static void test_nested(void **state)
+{
+	(void)state;
+	struct td_buf inner = { 0 }, file = { 0 };
+	for (size_t i = 0; i < 60; i++)
+		add_frame(&inner, "some bytes of a record in a record", i % 35);
+	for (size_t i = 0; i < 300; i++) {
+		add_frame(&file, "plain", i % 6);
+		add_frame(&file, inner.data, inner.len);
+	}
+	assert_same_bytes(&file, 10000, 30);
+	/* with damage, the inner records are what is found */
+	for (size_t i = 5000; i < file.len; i += 70001)
+		file.data[i] ^= 1;
+	assert_same_bytes(&file, 10000, 30);
+	td_buf_free(&inner);
+	td_buf_free(&file);
+}
+
+/* Long stretches of nothing, and an end in the middle of a record. */
+static void test_gaps(void **state)
+{
+	(void)state;
+	struct td_buf file = { 0 };
+	static uint8_t bytes[1200000];
+	for (size_t i = 0; i < 1500; i++)
+		add_frame(&file, bytes, i % 300);
+	assert_true(td_buf_add(&file, bytes, sizeof bytes));
+	for (size_t i = 0; i < 1500; i++)
+		add_frame(&file, bytes, i % 300);
+	add_frame(&file, bytes, 300000);
+	file.len -= 1000;
+	assert_same_bytes(&file, 100000, 4);
+	td_buf_free(&file);
+}
+
+/* Forged headers cost more checks in vain than are granted, before records in later pieces. */
+static void test_forged(void **state)
+{
+	(void)state;
+	struct td_buf file = { 0 };
+	static uint8_t bytes[1 << 20];
+	for (size_t i = 0; i < 3; i++) {
+		uint8_t header[TD_FRAME_HEADER];
+		td_frame_header(header, (1 << 20) - i);
+		for (size_t k = 0; k < 100; k++)
+			add_frame(&file, bytes, 40 + k % 9);
+		for (size_t k = 0; k < 110; k++)
+			assert_true(td_buf_add(&file, header, sizeof header));
+	}
+	for (size_t k = 0; k < 3; k++)
+		add_frame(&file, bytes, sizeof bytes);
+	assert_same_bytes(&file, 3000, 4);
+	td_buf_free(&file);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pieces),
+		cmocka_unit_test(test_nested),
+		cmocka_unit_test(test_gaps),
+		cmocka_unit_test(test_forged),
 	};
 	if (!mkdtemp(folder))
 		return 1;
