@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Passing over blocks of Huffman codes whose coefficients nobody wants. */
+/* gcc would keep pairs of what is at hand in vector registers, to and fro in each step. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-tree-slp-vectorize")
+#endif
+
 #include "huffman-bits.h"
 
 #include "base/bits.h"
@@ -106,20 +111,23 @@ static bool slow_rest(const struct td_huff_skip *t, struct td_bits *b, unsigned 
 BODY bool skip_body(const struct td_huff_skip *t, struct td_bits *b)
 {
 	unsigned places = 0, e;
-	struct td_bits before;
+	uint64_t before;
 	do {
 		/* looked up before the refill: no step leaves less than 12 bits */
 		e = t->fast[SKIPS + (b->buf >> (64 - TD_SKIP_BITS))];
 		refill(b);
-		before = *b;
+		before = b->buf;
 		take(b, e);
 		places += e >> 8;
 	} while (places < FULL);
 	if (td_likely(!(places & OVER)))
 		return true;
-	if (!slow_rest(t, &before, places - (e >> 8)))
+	struct td_bits slow = *b;
+	slow.buf = before;
+	slow.n += e & 255;
+	if (!slow_rest(t, &slow, places - (e >> 8)))
 		return false;
-	*b = before;
+	*b = slow;
 	return true;
 }
 
