@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Passing over blocks of Huffman codes whose coefficients nobody wants. */
-/* gcc would keep pairs of what is at hand in vector registers, to and fro in each step. */
+/* gcc would keep pairs of what is at hand in vector registers, to and fro in each step, and
+ * fill the many short pieces of tables by string instructions, which are slow to begin. */
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("no-tree-slp-vectorize")
+#pragma GCC optimize("no-tree-slp-vectorize", "no-tree-loop-distribute-patterns")
 #endif
 
 #include "huffman-bits.h"
@@ -40,53 +41,59 @@ static void add_steps(
 	}
 }
 
+/* While lookups are filled: of that many bits, and the most places in those of fewer. */
+struct filling {
+	struct td_huff_skip *t;
+	unsigned bits;
+	unsigned most[TD_SKIP_BITS + 1];
+};
+
 /* The lookups of one code, all values of its bits; returns how many. */
-static unsigned fill_step(uint16_t *fast, uint16_t *out, unsigned bits, unsigned len,
-    unsigned symbol, const uint8_t most[TD_SKIP_BITS + 1])
+static unsigned fill_step(struct filling *f, uint16_t *out, unsigned len, unsigned symbol)
 {
-	unsigned step = step_of(len, symbol), total = step & 255, n = 1u << (bits - len);
-	if (step >> 8 == ENDED || total >= bits) {
+	unsigned step = step_of(len, symbol), total = step & 255, n = 1u << (f->bits - len);
+	bool ended = step >> 8 == ENDED;
+	unsigned places = ended ? 0 : step >> 8, each = n;
+	if (ended || total >= f->bits) {
 		for (unsigned i = 0; i < n; i++)
 			out[i] = (uint16_t)step;
-		return n;
+	} else {
+		unsigned left = f->bits - total;
+		each = 1u << left;
+		add_steps(out, step, f->t->fast + each, each, f->most[left]);
+		places = TD_MIN(places + f->most[left], (unsigned)MOST_PLACES);
 	}
-	unsigned left = bits - total, each = 1u << left;
-	add_steps(out, step, fast + each, each, most[left]);
-	for (unsigned done = each; done < n; done += each)
-		memcpy(out + done, out, each * sizeof *out);
+	for (unsigned i = each; i < n; i++)
+		out[i] = out[i - each];
+	f->most[f->bits] = TD_MAX(f->most[f->bits], places);
 	return n;
 }
 
-/* All lookups of that many bits, from those of fewer. Returns the most places. */
-static unsigned fill_steps(
-    struct td_huff_skip *t, unsigned bits, const uint8_t most[TD_SKIP_BITS + 1])
+/* All lookups of that many bits, from those of fewer. */
+static void fill_steps(struct filling *f)
 {
-	uint16_t *out = t->fast + (1u << bits), *end = out + (1u << bits);
-	unsigned place = 0, far = 0;
-	for (unsigned len = 1; len <= bits; len++)
-		for (unsigned i = 0; i < t->code.bits[len]; i++, place++)
-			out += fill_step(t->fast, out, bits, len, t->code.values[place], most);
+	uint16_t *out = f->t->fast + (1u << f->bits), *end = out + (1u << f->bits);
+	const struct td_huff_code *code = &f->t->code;
+	unsigned place = 0;
+	for (unsigned len = 1; len <= f->bits; len++)
+		for (unsigned i = 0; i < code->bits[len]; i++, place++)
+			out += fill_step(f, out, len, code->values[place]);
 	/* longer codes: nothing is known of them, and in the end that has to be found out */
-	for (; out < end; out++)
-		*out = bits == TD_SKIP_BITS ? OVER << 8 : 0;
-	for (out = t->fast + (1u << bits); out < end; out++) {
-		unsigned places = *out >> 8;
-		places -= places >= ENDED ? ENDED : 0;
-		far = TD_MAX(far, places);
-	}
-	return far;
+	uint16_t unknown = f->bits == TD_SKIP_BITS ? OVER << 8 : 0;
+	while (out < end)
+		*out++ = unknown;
 }
 
 bool td_huff_build_skip(
     struct td_huff_skip *t, const uint8_t bits[17], const uint8_t values[256])
 {
 	int rc = td_huff_new_code(&t->code, t->symbols, bits, values);
-	uint8_t most[TD_SKIP_BITS + 1] = {0};
+	struct filling f = { .t = t };
 	if (rc <= 0)
 		return rc == 0;
 	t->fast[1] = 0;
-	for (unsigned n = 1; n <= TD_SKIP_BITS; n++)
-		most[n] = (uint8_t)fill_steps(t, n, most);
+	for (f.bits = 1; f.bits <= TD_SKIP_BITS; f.bits++)
+		fill_steps(&f);
 	return true;
 }
 
