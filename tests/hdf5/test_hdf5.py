@@ -213,6 +213,12 @@ class AgainstH5py(unittest.TestCase):
             self.assertEqual(array(f"{path}:/x", "--threads", str(threads), "--memory", "1M"),
                              data.astype("<u2").tobytes())
 
+    def test_a_side_of_zero(self):
+        path = pathlib.Path(FOLDERS.name) / "zero.h5"
+        with h5py.File(path, "w") as file:
+            file["images"] = np.zeros((5, 0, 3), "u1")
+        self.assertIn("/images: its items have no elements", convert(f"{path}:/images", code=3)[1])
+
 
 if __name__ == "__main__":
     unittest.main()

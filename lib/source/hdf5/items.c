@@ -150,6 +150,9 @@ static int check_items(const struct td_h5_data *d, bool whole, struct tundish_er
 		    t->name);
 	if (t->what != TD_H5_NUMBER && t->what != TD_H5_VLEN && !is_bytes(d))
 		return td_err(e, TUNDISH_E_UNSUPPORTED, "dataset %s holds lists of %s", TD_ESC(d->path), t->name);
+	if (d->n > 0 && d->row_elements * t->count == 0)
+		return td_err(e, TUNDISH_E_UNSUPPORTED, "dataset %s: its items have no elements: one of their sides is 0",
+		    TD_ESC(d->path));
 	return axes <= TD_AXES ? 0 : td_err(e, TUNDISH_E_UNSUPPORTED, "dataset %s: items of %u axes; the limit is %d",
 	    TD_ESC(d->path), axes, TD_AXES);
 }
