@@ -633,7 +633,8 @@ struct tundish_flow_options {
 	unsigned rank, world;/* this process's share of the order, of how many; 0 of 1 */
 	int rank_by;	     /* enum tundish_rank_by; RECORD */
 	int uneven;	     /* enum tundish_uneven; ERROR */
-	const char *start;   /* go on where a cursor says; NULL: at the start. Streams are read up
+	const char *start;   /* go on where a cursor says; NULL: at the start. With mixup or cutmix,
+				and ranks by file, it must be of the same world. Streams are read up
 				to there, and the index of batches counts from it */
 	/* Of raw data that is read in place, as in struct tundish_pack_options: */
 	const char *labels, *class_list, *columns, *group_by;
@@ -749,8 +750,8 @@ TUNDISH_API void tundish_flow_release(struct tundish_flow *flow, const struct tu
 TUNDISH_API uint64_t tundish_flow_records(const struct tundish_flow *flow);
 TUNDISH_API uint64_t tundish_flow_batches(const struct tundish_flow *flow);
 /* Where the flow stands: what `start` takes to go on behind the last batch handed out,
- * also with another number of threads, or, where ranks share records, another world of the
- * same global batch. Owned by the flow, valid until the next call. */
+ * also with another number of threads, or, where ranks share records and pictures are not
+ * mixed, another world of the same global batch. Owned by the flow, valid until the next call. */
 TUNDISH_API const char *tundish_flow_cursor(struct tundish_flow *flow);
 TUNDISH_API void tundish_flow_stats(struct tundish_flow *flow, struct tundish_flow_stats *ret_stats);
 /* Writes what each thread did when to a file, in Chrome's trace event format, where the options

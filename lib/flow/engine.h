@@ -168,7 +168,7 @@ struct tundish_flow {
 	struct td_gate gate;
 	struct td_wait_stats consumer;
 	uint64_t records, batches, bad, topped_up; /* handed out and told; the consumer's alone */
-	char cursor[64];
+	char cursor[80];
 	struct tundish_flow_stats stats;
 	uint64_t pictures, picture_bytes; /* see struct td_desk */
 	uint64_t started_ns;

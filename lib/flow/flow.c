@@ -421,8 +421,11 @@ TUNDISH_API const char *tundish_flow_cursor(struct tundish_flow *f)
 	uint64_t epoch = f->stream.out_epoch, position = f->stream.out_position;
 	if (!f->set.stream)
 		position = td_share_at(&f->share, f->next_out, 0, &epoch) * f->share.world;
-	snprintf(f->cursor, sizeof f->cursor, "%" PRIu64 ":%" PRIu64 ":%" PRIu64, f->recipe.seed, epoch,
+	int n = snprintf(f->cursor, sizeof f->cursor, "%" PRIu64 ":%" PRIu64 ":%" PRIu64, f->recipe.seed, epoch,
 	    position);
+	/* where the rest is another one for another number of ranks */
+	if (f->share.by_file || f->recipe.chain.n_mixes)
+		snprintf(f->cursor + n, sizeof f->cursor - (size_t)n, ":%" PRIu64, f->share.world);
 	return f->cursor;
 }
 

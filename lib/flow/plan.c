@@ -105,15 +105,21 @@ static uint64_t all_batches(const struct td_share *s, int last)
 	return s->flows ? batches_of(all, s->batch, last) : all;
 }
 
-/* "SEED:EPOCH:POSITION", position being that of the order of all ranks. */
+/* "SEED:EPOCH:POSITION[:WORLD]", position being that of the order of all ranks. */
 static int parse_start(const struct tundish_flow *f, const char *text, uint64_t *ret_epoch,
     uint64_t *ret_position, struct tundish_error *e)
 {
-	uint64_t seed;
-	int used = 0;
-	if (sscanf(text, "%" SCNu64 ":%" SCNu64 ":%" SCNu64 "%n", &seed, ret_epoch, ret_position,
-		&used) != 3 || text[used])
+	uint64_t seed, world = f->share.world;
+	int used = 0, more = 0;
+	bool good = sscanf(text, "%" SCNu64 ":%" SCNu64 ":%" SCNu64 "%n", &seed, ret_epoch, ret_position,
+	    &used) == 3;
+	if (good && text[used] == ':')
+		good = sscanf(text + used, ":%" SCNu64 "%n", &world, &more) == 1;
+	if (!good || text[used + more])
 		return td_err(e, TUNDISH_E_USAGE, "start \"%s\" is no cursor", TD_ESC(text));
+	if (world != f->share.world)
+		return td_err(e, TUNDISH_E_USAGE, "start belongs to %" PRIu64 " ranks, not %" PRIu64 ": pictures are "
+		    "mixed within a rank's batch, or files were dealt to ranks", world, f->share.world);
 	if (seed != f->recipe.seed)
 		return td_err(e, TUNDISH_E_USAGE, "start belongs to seed %" PRIu64 ", not %" PRIu64,
 		    seed, f->recipe.seed);

@@ -575,3 +575,29 @@ make_twins() {
 	tundish shard -q s.gz -o way/s --compress gzip --shards 1
 	tundish feed --mix a=way:1 --mix b=set:1 --ops resize:8 --to null -q
 }
+
+@test "mixup belongs to a number of ranks, and so does its cursor" {
+	tundish convert -q "$DATA/photos" -o set/s --shards 1
+	ops="resize:8 one_hot:9 mixup:0.4"
+	tundish feed set --ops "$ops" --batch 8 --to raw -q --cursor c >whole
+	same "$(cat c)" 0:1:0:1
+	tundish feed set --ops "$ops" --batch 8 --to raw -q --start 0:0:24:1 -j 5 >rest
+	[ -s rest ]
+	cmp rest <(tail -c "$(stat -c %s rest)" whole)
+	run_split 2 feed set --ops "$ops" --batch 4 --to null --start 0:0:24:1 --rank 0 --world 2 --uneven keep
+	holds "$stderr" "start belongs to 1 ranks, not 2: pictures are mixed within a rank's batch"
+	run_split 2 feed set --ops "$ops" --batch 8 --to null --start 0:0:24:x
+	run_split 2 feed set --ops "$ops" --batch 8 --to null --start 0:0:24:1:1
+	# without it ranks go on where one process was
+	tundish feed set --ops resize:8 --batch 8 --to null -q --cursor d
+	same "$(cat d)" 0:1:0
+	for rank in 0 1; do
+		tundish feed set --ops select:label --batch 4 --to raw -q --start 0:0:24 --rank $rank --world 2 --uneven keep
+	done | od -An -td8 -v -w8 | sort -n >two
+	tundish feed set --ops select:label --batch 8 --to raw -q --start 0:0:24 | od -An -td8 -v -w8 | sort -n | cmp - two
+	tundish shard -q set -o many/s --shards 4
+	tundish feed many --ops resize:8 --batch 4 --to null -q --rank 1 --world 2 --rank-by file --uneven keep --cursor f
+	same "$(cat f)" 0:1:0:2
+	run_split 2 feed many --ops resize:8 --to null --cursor f
+	holds "$stderr" "start belongs to 2 ranks, not 1"
+}
