@@ -7,6 +7,15 @@
 #include "unit.h"
 
 #define RECORDS_MAX 512
+#define FAULTS_MAX 64 /* that are kept one by one */
+
+struct named {
+	int64_t record, offset;
+	uint64_t passed;
+	int code;
+	size_t before; /* the record that came out next */
+	char reason[160];
+};
 
 struct read {
 	struct tundish_reader_options o;
@@ -16,6 +25,7 @@ struct read {
 	struct td_buf faults;  /* each line: text */
 	struct td_buf notices;
 	unsigned n_faults;
+	struct named named[FAULTS_MAX];
 	uint64_t passed;
 	int compression;
 	struct tundish_error e;
@@ -27,6 +37,11 @@ static inline void on_fault(void *data, const struct tundish_fault *f)
 	struct read *r = data;
 	const char *slash = strrchr(f->text, '/');
 	assert_true(td_buf_printf(&r->faults, "%s\n", slash ? slash + 1 : f->text));
+	if (r->n_faults < FAULTS_MAX) {
+		struct named *named = &r->named[r->n_faults];
+		*named = (struct named){ f->record, f->offset, f->passed_bytes, f->code, r->n, "" };
+		snprintf(named->reason, sizeof named->reason, "%s", f->reason);
+	}
 	r->n_faults++;
 	r->passed += f->passed_bytes;
 }

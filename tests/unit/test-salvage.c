@@ -102,6 +102,47 @@ static void check_records(const struct set *s, const struct read *r, const bool 
 		assert_in_range(r->n_faults, 1, 1000);
 }
 
+static bool is_known(const struct named *f)
+{
+	static const char *const kinds[] = { "checksum mismatch", "checksum is ", "truncated", "compressed data is damaged",
+		"compressed data ends early", "no compressed data", "snappy block", "zero bytes where",
+		"leads to no other record", "; the limit is " };
+	bool known = false;
+	for (size_t i = 0; i < TD_COUNT(kinds); i++)
+		known |= strstr(f->reason, kinds[i]) != NULL;
+	return known && (f->code == TUNDISH_E_CORRUPT || f->code == TUNDISH_E_TRUNCATED || f->code == TUNDISH_E_LIMIT);
+}
+
+/* All that decompression gave is a record that came out or passed over by a fault that says so:
+ * one follows the other, in bytes and in numbers. And nothing is lost without one. */
+static void check_named(const struct set *s, const struct read *r)
+{
+	uint64_t at = 0, number = 0;
+	size_t fault = 0, next = 0;
+	assert_in_range(r->n_faults, 0, FAULTS_MAX);
+	for (size_t i = 0; i <= r->n; i++) {
+		size_t first = fault, was = next;
+		for (; fault < r->n_faults && r->named[fault].before == i; fault++, number++) {
+			const struct named *f = &r->named[fault];
+			assert_true(is_known(f));
+			assert_int_equal(f->record, number);
+			assert_int_equal(f->offset, at);
+			at += f->passed;
+		}
+		while (next < s->n && (i == r->n || !is_record(s, next, &r->data[i])))
+			next++;
+		if (next > was)
+			assert_true(fault > first);
+		if (i == r->n)
+			continue;
+		assert_int_equal(r->number[i], number++);
+		assert_int_equal(r->offset[i], at);
+		at += r->data[i].len + TD_FRAME_EXTRA;
+		next++;
+	}
+	assert_int_equal(fault, r->n_faults);
+}
+
 /* The first record that is lost is named, and where it stands in what the file inflates to. */
 static void check_first_lost(const struct set *s, const struct read *r)
 {
@@ -144,8 +185,10 @@ static void test_uncompressed(void **state)
 			assert_true(is_record(&s, j + (j >= hit), &r.data[j]));
 		char place[64];
 		snprintf(place, sizeof place, "memory: record %zu at byte %zu: ", hit, s.start[hit]);
-		if (s.n > 1)
+		if (s.n > 1) {
 			assert_memory_equal(FAULTS(&r), place, strlen(place));
+			check_named(&s, &r);
+		}
 		read_free(&r);
 		free_set(&s);
 	}
@@ -180,14 +223,17 @@ static void mark(const struct set *s, bool *must, size_t from, size_t to)
 		must[i] |= s->start[i] >= from && s->start[i + 1] <= to;
 }
 
+/* A record may go from one member into the next, but for ours. */
 static void must_gzip(const struct set *s, bool *must, size_t byte)
 {
+	size_t from = 0;
 	for (size_t p = 0; p < s->pieces; p++) {
-		size_t end = s->piece_frames[p + 1];
-		if (byte >= s->piece_file[p] && byte < s->piece_file[p + 1])
-			end = s->piece_frames[p] + good_prefix(s, s->piece_file[p], s->piece_frames[p], true);
-		mark(s, must, s->piece_frames[p], end);
+		if (byte < s->piece_file[p] || byte >= s->piece_file[p + 1])
+			continue;
+		mark(s, must, from, s->piece_frames[p] + good_prefix(s, s->piece_file[p], s->piece_frames[p], true));
+		from = s->piece_frames[p + 1];
 	}
+	mark(s, must, from, s->frames.len);
 }
 
 /* Behind damage a zlib stream is read from one of the next full flushes on. */
@@ -225,13 +271,42 @@ static void must_snappy(const struct set *s, bool *must, size_t byte)
 	mark(s, must, from, s->frames.len);
 }
 
-static void damage_compressed(int compression, int level, uint64_t seed, int rounds,
+/* The same records as others write them: by zlib, in members that end anywhere, or in one
+ * stream without a flush. */
+static void make_foreign(struct set *s, struct td_rng *rng, int compression, size_t pieces)
+{
+	static uint8_t out[1 << 16];
+	s->file.len = s->piece_frames[0] = 0;
+	s->pieces = pieces;
+	for (size_t p = 0; p < pieces; p++) {
+		size_t from = s->piece_frames[p], rest = s->frames.len - from;
+		size_t bytes = p + 1 == pieces ? rest : td_rng_below(rng, 2 * rest / (pieces - p) + 1);
+		z_stream z = { .next_in = s->frames.data + from, .avail_in = (uint32_t)bytes };
+		assert_int_equal(deflateInit2(&z, 6, Z_DEFLATED, compression == TUNDISH_GZIP ? 31 : 15, 8, 0), Z_OK);
+		s->piece_file[p] = s->file.len;
+		int rc;
+		do {
+			z.next_out = out;
+			z.avail_out = sizeof out;
+			rc = deflate(&z, Z_FINISH);
+			assert_true(td_buf_add(&s->file, out, sizeof out - z.avail_out));
+		} while (rc == Z_OK);
+		assert_int_equal(rc, Z_STREAM_END);
+		deflateEnd(&z);
+		s->piece_frames[p + 1] = from + bytes;
+		s->piece_file[p + 1] = s->file.len;
+	}
+}
+
+static void damage_compressed(int compression, int level, size_t foreign, uint64_t seed, int rounds,
     void (*must_read)(const struct set *, bool *, size_t))
 {
 	struct td_rng rng;
 	struct set s;
 	td_rng_at(&rng, seed, 0, 0, TD_RNG_SAMPLE);
 	make(&s, &rng, 120, 60000, compression, level);
+	if (foreign)
+		make_foreign(&s, &rng, compression, foreign);
 	for (int i = 0; i < rounds; i++) {
 		struct read r;
 		bool must[N_MAX] = { false };
@@ -249,6 +324,7 @@ static void damage_compressed(int compression, int level, uint64_t seed, int rou
 		assert_int_equal(r.rc, 0);
 		check_records(&s, &r, must);
 		check_first_lost(&s, &r);
+		check_named(&s, &r);
 		read_free(&r);
 		s.file.data[byte] ^= flip;
 	}
@@ -258,21 +334,24 @@ static void damage_compressed(int compression, int level, uint64_t seed, int rou
 static void test_gzip(void **state)
 {
 	(void)state;
-	damage_compressed(TUNDISH_GZIP, 0, 2, 60, must_gzip);
-	damage_compressed(TUNDISH_GZIP, 1, 3, 40, must_gzip);
+	damage_compressed(TUNDISH_GZIP, 0, 0, 2, 60, must_gzip);
+	damage_compressed(TUNDISH_GZIP, 1, 0, 3, 40, must_gzip);
+	damage_compressed(TUNDISH_GZIP, 0, 1, 25, 20, must_gzip);
+	damage_compressed(TUNDISH_GZIP, 0, 12, 26, 60, must_gzip);
 }
 
 static void test_zlib(void **state)
 {
 	(void)state;
-	damage_compressed(TUNDISH_ZLIB, 0, 4, 40, must_zlib);
-	damage_compressed(TUNDISH_ZLIB, 6, 5, 20, must_zlib);
+	damage_compressed(TUNDISH_ZLIB, 0, 0, 4, 40, must_zlib);
+	damage_compressed(TUNDISH_ZLIB, 6, 0, 5, 20, must_zlib);
+	damage_compressed(TUNDISH_ZLIB, 0, 1, 27, 20, must_zlib);
 }
 
 static void test_snappy(void **state)
 {
 	(void)state;
-	damage_compressed(TUNDISH_SNAPPY, 0, 6, 80, must_snappy);
+	damage_compressed(TUNDISH_SNAPPY, 0, 0, 6, 80, must_snappy);
 }
 
 /* Lengths of blocks that cannot be: named, nothing taken for them, the rest is read. */
