@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/infile.h"
 #include "frame.h"
 #include "inflate.h"
 #include "input.h"
@@ -105,48 +106,21 @@ static bool is_gzip(struct td_input *in)
 	return n == sizeof start && td_gzip_header(start) && !td_frame_length_ok(start);
 }
 
-static int read_text(const char *path, uint64_t limit, char **ret, size_t *ret_len)
-{
-	struct td_input in;
-	int rc = td_input_open(&in, path, NULL);
-	if (rc < 0)
-		return rc;
-	char *text = in.size <= limit ? malloc((size_t)in.size + 1) : NULL;
-	size_t n = 0;
-	while (text && n < in.size) {
-		ssize_t got = td_input_read(&in, n, text + n, (size_t)in.size - n, NULL);
-		if (got <= 0)
-			break;
-		n += (size_t)got;
-	}
-	bool whole = text && n == in.size;
-	td_input_close(&in);
-	if (!whole) {
-		free(text);
-		return TUNDISH_E_CORRUPT;
-	}
-	*ret = text;
-	*ret_len = n;
-	return 0;
-}
-
 /* 1 when the side-car fits, 0 when there is none or it does not. */
 static int try_sidecar(struct td_index *index, const char *idx, const char *path,
     struct td_input *in, const struct tundish_listener *l)
 {
-	char *text;
-	size_t len;
+	struct td_buf text = { 0 };
 	bool gzip = is_gzip(in);
 	/* a line has 43 bytes at most, and a record 16 at least */
 	uint64_t limit = gzip ? TEXT_MAX : in->size / TD_FRAME_EXTRA * 43 + 64;
-	int rc = read_text(idx, limit, &text, &len);
+	struct tundish_error e = { 0 };
+	int rc = td_read_file(&text, idx, limit, &e);
 	if (rc == TUNDISH_E_NOT_FOUND)
 		return 0;
-	const char *why = rc < 0 ? "it cannot be read, or is too large" : NULL;
-	if (rc == 0) {
-		why = td_index_parse(index, text, len, in->size);
-		free(text);
-	}
+	const char *why = rc < 0 ? e.text : td_index_parse(index, text.len ? (const char *)text.data : "", text.len,
+	    in->size);
+	td_buf_free(&text);
 	if (!why && index->gzip != gzip)
 		why = gzip ? "the file is compressed" : "the file is not of gzip members";
 	if (!why && !parts_fit(in, index))
