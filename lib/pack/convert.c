@@ -368,14 +368,20 @@ static int finish_record(struct convert *c, const struct subject *s, struct hand
 	return add_frame(frames, f, sequence, c->p.o->max_record_bytes, e);
 }
 
+/* The picture that was read, as records or files have it. */
+static int prepare_loaded(struct convert *c, struct hand *h, struct td_prepared *ret, struct tundish_error *e)
+{
+	const struct td_buf *s = &h->loaded.data;
+	return h->loaded.encoded ? td_prepare_made(&c->prepare, &h->desk, s->data, s->len, ret, e) :
+				   td_prepare_picture(&c->prepare, &h->desk, s->data, s->len, ret, e);
+}
+
 static int make_picture(struct convert *c, const struct subject *subject, struct hand *h, struct td_buf *frames,
     struct tundish_error *e)
 {
 	const struct td_key_names *k = &c->keys;
 	struct td_prepared p;
-	const struct td_buf *s = &h->loaded.data;
-	int rc = h->loaded.encoded ? td_prepare_made(&c->prepare, &h->desk, s->data, s->len, &p, e) :
-				     td_prepare_picture(&c->prepare, &h->desk, s->data, s->len, &p, e);
+	int rc = prepare_loaded(c, h, &p, e);
 	if (rc < 0)
 		return rc;
 	const struct td_bytes format = bytes_of(p.raw ? "raw" : td_image_format_name(p.info.kind));
@@ -599,8 +605,7 @@ static int make_file(void *ctx, uint32_t number, unsigned worker, struct td_buf 
 	if (rc == 0 && s->array)
 		rc = td_err(e, TUNDISH_E_UNSUPPORTED, "an array is no picture");
 	if (rc == 0)
-		rc = s->encoded ? td_prepare_made(&c->prepare, &h->desk, s->data.data, s->data.len, &p, e) :
-				  td_prepare_picture(&c->prepare, &h->desk, s->data.data, s->data.len, &p, e);
+		rc = prepare_loaded(c, h, &p, e);
 	if (rc < 0)
 		return rc;
 	const double *times = (const void *)s->times.data;

@@ -93,6 +93,15 @@ static json_t *one_feature(const struct td_pack *p, enum td_feature_type type, i
 	}
 }
 
+/* NULL where something was lost for want of memory. */
+static json_t *all_or_none(const struct td_json *j, json_t *o)
+{
+	if (!j->lost)
+		return o;
+	json_decref(o);
+	return NULL;
+}
+
 static json_t *feature(const struct td_pack *p, const struct td_feature_spec *f)
 {
 	bool numbers = f->type == TD_FEATURE_INT || f->type == TD_FEATURE_FLOAT;
@@ -107,11 +116,12 @@ static json_t *feature(const struct td_pack *p, const struct td_feature_spec *f)
 
 static json_t *features_json(const struct td_pack *p)
 {
+	struct td_json j = { 0 };
 	json_t *all = json_object();
 	for (size_t i = 0; i < p->n_features; i++)
-		json_object_set_new(all, p->features[i].key, feature(p, &p->features[i]));
-	return json_pack("{s:s, s:{s:o}}", "pythonClassName", PY "features_dict.FeaturesDict",
-	    "featuresDict", "features", all);
+		td_json_set(&j, all, p->features[i].key, feature(p, &p->features[i]));
+	return all_or_none(&j, json_pack("{s:s, s:{s:o}}", "pythonClassName", PY "features_dict.FeaturesDict",
+	    "featuresDict", "features", all));
 }
 
 static json_t *split_json(const struct td_pack *p, const struct td_plan_split *split, const char *path)
@@ -208,14 +218,14 @@ static const char *no_tfds(const struct td_pack *p, const char *path)
 
 /* ---- tundish.json ---- */
 
-static void set_option(json_t *o, const char *key, const char *value)
+static void set_option(struct td_json *j, json_t *o, const char *key, const char *value)
 {
 	if (value)
-		json_object_set_new(o, key, text(value));
+		td_json_set(j, o, key, text(value));
 }
 
 /* Without the folders of files. */
-static void set_align(json_t *o, const char *align)
+static void set_align(struct td_json *j, json_t *o, const char *align)
 {
 	if (!align)
 		return;
@@ -231,107 +241,109 @@ static void set_align(json_t *o, const char *align)
 		    s + n);
 		s += n + (s[n] != 0);
 	}
+	j->lost |= !ok;
 	if (ok)
-		set_option(o, "align", (const char *)out.data);
+		set_option(j, o, "align", (const char *)out.data);
 	td_buf_free(&out);
 }
 
 /* A file's path would differ between machines: its base name is enough. */
-static void set_labels(json_t *o, const char *labels)
+static void set_labels(struct td_json *j, json_t *o, const char *labels)
 {
 	if (labels && strncmp(labels, "csv:", 4) == 0)
-		json_object_set_new(o, "labels", json_sprintf("csv:%s", TD_ESC(td_path_base(labels + 4))));
+		td_json_set(j, o, "labels", json_sprintf("csv:%s", TD_ESC(td_path_base(labels + 4))));
 	else
-		set_option(o, "labels", labels);
+		set_option(j, o, "labels", labels);
 }
 
-static json_t *options_json(const struct td_pack *p)
+static json_t *options_json(struct td_json *j, const struct td_pack *p)
 {
 	static const char *const checks[] = { "header", "structure", "decode" };
 	const struct tundish_pack_options *d = p->o;
 	json_t *o = json_object();
-	set_option(o, "split", d->split);
-	set_option(o, "shards", d->shards);
+	set_option(j, o, "split", d->split);
+	set_option(j, o, "shards", d->shards);
 	if (!d->shards)
-		json_object_set_new(o, "shard_bytes", count(d->shard_bytes));
-	set_option(o, "stratify", d->stratify);
-	set_labels(o, d->labels);
-	set_option(o, "columns", d->columns);
-	set_option(o, "class_list", d->class_list ? td_path_base(d->class_list) : NULL);
+		td_json_set(j, o, "shard_bytes", count(d->shard_bytes));
+	set_option(j, o, "stratify", d->stratify);
+	set_labels(j, o, d->labels);
+	set_option(j, o, "columns", d->columns);
+	set_option(j, o, "class_list", d->class_list ? td_path_base(d->class_list) : NULL);
 	if (d->label_offset)
-		json_object_set_new(o, "label_offset", json_integer(d->label_offset));
-	set_option(o, "reencode", d->reencode);
+		td_json_set(j, o, "label_offset", json_integer(d->label_offset));
+	set_option(j, o, "reencode", d->reencode);
 	if (d->shorter_side)
-		json_object_set_new(o, "shorter_side", count(d->shorter_side));
+		td_json_set(j, o, "shorter_side", count(d->shorter_side));
 	if (d->max_side)
-		json_object_set_new(o, "max_side", count(d->max_side));
+		td_json_set(j, o, "max_side", count(d->max_side));
 	if (d->apply_orientation)
-		json_object_set_new(o, "apply_orientation", json_true());
-	set_option(o, "alpha", d->alpha);
-	set_option(o, "jpeg_index", d->jpeg_index);
+		td_json_set(j, o, "apply_orientation", json_true());
+	set_option(j, o, "alpha", d->alpha);
+	set_option(j, o, "jpeg_index", d->jpeg_index);
 	if (strcmp(p->command, "convert") == 0)
-		set_option(o, "check", checks[d->check]);
-	set_option(o, "keys", d->keys);
-	set_option(o, "tile", d->tile);
-	set_option(o, "edge", d->edge);
-	set_option(o, "bands", d->bands);
-	set_option(o, "region", d->region);
+		set_option(j, o, "check", checks[d->check]);
+	set_option(j, o, "keys", d->keys);
+	set_option(j, o, "tile", d->tile);
+	set_option(j, o, "edge", d->edge);
+	set_option(j, o, "bands", d->bands);
+	set_option(j, o, "region", d->region);
 	if (d->drop_bad_bands)
-		json_object_set_new(o, "drop_bad_bands", json_true());
-	set_option(o, "max_nodata", d->max_nodata);
+		td_json_set(j, o, "drop_bad_bands", json_true());
+	set_option(j, o, "max_nodata", d->max_nodata);
 	if (d->label_raster)
-		json_object_set_new(o, "label_raster", text(td_path_base(d->label_raster)));
-	set_option(o, "unlabelled", d->unlabelled);
-	set_option(o, "interleave", d->interleave);
+		td_json_set(j, o, "label_raster", text(td_path_base(d->label_raster)));
+	set_option(j, o, "unlabelled", d->unlabelled);
+	set_option(j, o, "interleave", d->interleave);
 	if (d->pixel_origin != 1)
-		json_object_set_new(o, "pixel_origin", json_integer(d->pixel_origin));
-	set_option(o, "group_by", d->group_by);
-	set_option(o, "split_by", d->split_by);
+		td_json_set(j, o, "pixel_origin", json_integer(d->pixel_origin));
+	set_option(j, o, "group_by", d->group_by);
+	set_option(j, o, "split_by", d->split_by);
 	if (d->apply_scale)
-		json_object_set_new(o, "apply_scale", json_true());
+		td_json_set(j, o, "apply_scale", json_true());
 	if (d->stack)
-		json_object_set_new(o, "stack", json_true());
-	set_option(o, "frames", d->frames);
-	set_option(o, "clip", d->clip);
-	set_option(o, "sound", d->sound);
+		td_json_set(j, o, "stack", json_true());
+	set_option(j, o, "frames", d->frames);
+	set_option(j, o, "clip", d->clip);
+	set_option(j, o, "sound", d->sound);
 	if (d->rate)
-		json_object_set_new(o, "rate", count(d->rate));
-	set_option(o, "window", d->window);
-	set_align(o, d->align);
-	set_option(o, "max_gap", d->max_gap);
+		td_json_set(j, o, "rate", count(d->rate));
+	set_option(j, o, "window", d->window);
+	set_align(j, o, d->align);
+	set_option(j, o, "max_gap", d->max_gap);
 	if (d->sequence)
-		json_object_set_new(o, "sequence", json_true());
+		td_json_set(j, o, "sequence", json_true());
 	if (d->follow_external)
-		json_object_set_new(o, "follow_external", json_true());
-	set_option(o, "filter", d->filter);
+		td_json_set(j, o, "follow_external", json_true());
+	set_option(j, o, "filter", d->filter);
 	if (p->tar)
-		set_option(o, "to", "tar");
-	set_option(o, "name_template", d->name_template);
-	json_object_set_new(o, "count_in_name", json_boolean(d->count_in_name));
-	json_object_set_new(o, "shuffle", json_boolean(d->shuffle));
+		set_option(j, o, "to", "tar");
+	set_option(j, o, "name_template", d->name_template);
+	td_json_set(j, o, "count_in_name", json_boolean(d->count_in_name));
+	td_json_set(j, o, "shuffle", json_boolean(d->shuffle));
 	if (p->window)
-		json_object_set_new(o, "shuffle_window", count(p->window));
-	set_option(o, "compression", td_compression_name(p->compression));
+		td_json_set(j, o, "shuffle_window", count(p->window));
+	set_option(j, o, "compression", td_compression_name(p->compression));
 	if (d->level)
-		json_object_set_new(o, "level", json_integer(d->level));
+		td_json_set(j, o, "level", json_integer(d->level));
 	if (d->skip)
-		json_object_set_new(o, "skip", count(d->skip));
+		td_json_set(j, o, "skip", count(d->skip));
 	if (d->limit)
-		json_object_set_new(o, "limit", count(d->limit));
+		td_json_set(j, o, "limit", count(d->limit));
 	return o;
 }
 
 char *td_meta_identity(const struct td_pack *p)
 {
-	json_t *o = options_json(p);
+	struct td_json j = { 0 };
+	json_t *o = options_json(&j, p);
 	if (p->append)
-		json_object_set_new(o, "append", json_true());
-	json_object_set_new(o, "command", json_string(p->command));
-	json_object_set_new(o, "version", json_string(tundish_version()));
-	json_object_set_new(o, "seed", json_sprintf("%" PRIu64, p->o->seed));
-	json_object_set_new(o, "items", count(p->plan.n));
-	json_object_set_new(o, "inputs", count(p->inputs));
-	char *line = json_dumps(o, JSON_COMPACT);
+		td_json_set(&j, o, "append", json_true());
+	td_json_set(&j, o, "command", json_string(p->command));
+	td_json_set(&j, o, "version", json_string(tundish_version()));
+	td_json_set(&j, o, "seed", json_sprintf("%" PRIu64, p->o->seed));
+	td_json_set(&j, o, "items", count(p->plan.n));
+	td_json_set(&j, o, "inputs", count(p->inputs));
+	char *line = j.lost ? NULL : json_dumps(o, JSON_COMPACT);
 	json_decref(o);
 	return line;
 }
@@ -363,52 +375,55 @@ static bool element(struct td_buf *out, bool first, json_t *value, const char *r
 
 static bool shards_list(struct td_buf *out, const struct td_pack *p)
 {
+	struct td_json j = { 0 };
 	bool ok = td_buf_printf(out, " \"shards\": [");
 	for (size_t i = 0; ok && i < p->plan.n_shards; i++) {
 		const struct td_set_shard *s = &p->set.shards[i];
 		json_t *o = json_object();
-		json_object_set_new(o, "file", text(s->file));
-		json_object_set_new(o, "split", json_string(p->plan.splits[p->plan.shards[i].split].name));
-		json_object_set_new(o, "records", count(s->records));
-		json_object_set_new(o, "payload_bytes", count(s->payload_bytes));
-		json_object_set_new(o, "bytes", count(s->bytes));
-		json_object_set_new(o, "crc32c", count(s->crc));
+		td_json_set(&j, o, "file", text(s->file));
+		td_json_set(&j, o, "split", json_string(p->plan.splits[p->plan.shards[i].split].name));
+		td_json_set(&j, o, "records", count(s->records));
+		td_json_set(&j, o, "payload_bytes", count(s->payload_bytes));
+		td_json_set(&j, o, "bytes", count(s->bytes));
+		td_json_set(&j, o, "crc32c", count(s->crc));
 		if (s->members)
-			json_object_set_new(o, "members", json_loads(s->members, 0, NULL));
-		ok = element(out, i == 0, o, s->classes);
+			td_json_set(&j, o, "members", json_loads(s->members, 0, NULL));
+		ok = element(out, i == 0, all_or_none(&j, o), s->classes);
 	}
 	return ok && td_buf_printf(out, "\n ],\n");
 }
 
 static bool classes_list(struct td_buf *out, const struct td_pack *p)
 {
+	struct td_json j = { 0 };
 	bool ok = td_buf_printf(out, " \"classes\": [");
 	for (size_t k = 0; ok && k < p->classes.n; k++) {
 		uint64_t n = 0;
 		for (size_t s = 0; s < p->plan.n_splits; s++)
 			n += p->class_counts[s * p->classes.n + k];
 		json_t *o = json_object();
-		json_object_set_new(o, "label", json_integer(p->classes.list[k].label));
+		td_json_set(&j, o, "label", json_integer(p->classes.list[k].label));
 		if (!p->classes.numbers)
-			json_object_set_new(o, "name", text(p->classes.list[k].name));
-		json_object_set_new(o, "records", count(n));
-		ok = element(out, k == 0, o, NULL);
+			td_json_set(&j, o, "name", text(p->classes.list[k].name));
+		td_json_set(&j, o, "records", count(n));
+		ok = element(out, k == 0, all_or_none(&j, o), NULL);
 	}
 	return ok && td_buf_printf(out, "\n ],\n");
 }
 
 static json_t *fault_json(const struct td_bad_note *note)
 {
+	struct td_json j = { 0 };
 	json_t *o = json_object();
-	json_object_set_new(o, "name", text(note->name));
+	td_json_set(&j, o, "name", text(note->name));
 	if (note->line >= 0)
-		json_object_set_new(o, "line", json_integer(note->line));
+		td_json_set(&j, o, "line", json_integer(note->line));
 	if (note->record >= 0)
-		json_object_set_new(o, "record", json_integer(note->record));
+		td_json_set(&j, o, "record", json_integer(note->record));
 	if (note->offset >= 0)
-		json_object_set_new(o, "offset", json_integer(note->offset));
-	json_object_set_new(o, "reason", text(note->reason));
-	return o;
+		td_json_set(&j, o, "offset", json_integer(note->offset));
+	td_json_set(&j, o, "reason", text(note->reason));
+	return all_or_none(&j, o);
 }
 
 static bool faults_list(struct td_buf *out, const struct td_bad *bad)
@@ -421,13 +436,14 @@ static bool faults_list(struct td_buf *out, const struct td_bad *bad)
 
 char *td_meta_faults(const struct td_bad *bad, size_t first)
 {
+	struct td_json j = { 0 };
 	json_t *list = json_array();
 	for (size_t i = first; i < bad->n_notes; i++) {
 		json_t *o = fault_json(&bad->notes[i]);
-		json_object_set_new(o, "code", json_integer(bad->notes[i].code));
-		json_array_append_new(list, o);
+		td_json_set(&j, o, "code", json_integer(bad->notes[i].code));
+		td_json_add(&j, list, o);
 	}
-	char *dumped = json_dumps(list, JSON_COMPACT);
+	char *dumped = j.lost ? NULL : json_dumps(list, JSON_COMPACT);
 	json_decref(list);
 	return dumped;
 }
@@ -505,11 +521,12 @@ static int join_own(const struct td_pack *p, struct td_buf *out, struct tundish_
 
 static int write_own(struct td_pack *p, json_t *files, struct tundish_error *e)
 {
+	struct td_json j = { 0 };
 	struct td_buf out = { 0 };
 	bool ok = td_buf_printf(&out, "{\n") && member(&out, "tundish", json_integer(1)) &&
 	    member(&out, "name", text(p->out.name)) && member(&out, "command", json_string(p->command)) &&
 	    member(&out, "seed", json_sprintf("%" PRIu64, p->o->seed)) &&
-	    member(&out, "options", options_json(p)) && member(&out, "found", count(p->found)) &&
+	    member(&out, "options", all_or_none(&j, options_json(&j, p))) && member(&out, "found", count(p->found)) &&
 	    member(&out, "written", count(p->written)) && member(&out, "bad", count(p->bad.count)) &&
 	    member(&out, "left_out", count(p->left_out)) && shards_list(&out, p) &&
 	    (p->classes.n == 0 || classes_list(&out, p)) && faults_list(&out, &p->bad) &&

@@ -290,6 +290,9 @@ static int work(void *ctx, void *job, unsigned worker, struct tundish_error *e)
 	td_spill_free(&j->spill);
 	if (j->rc == TUNDISH_E_MEMORY || j->rc == TUNDISH_E_MODULE || j->rc == TUNDISH_E_STOPPED)
 		return td_err(e, j->rc, "%s", j->why.text);
+	/* what is wrong with the words behind the file's name */
+	if (j->rc == TUNDISH_E_USAGE && file.spec)
+		return td_err(e, j->rc, "%s: %s", TD_ESC(td_file_shown(&file)), j->why.text);
 	return 0;
 }
 

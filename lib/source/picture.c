@@ -55,6 +55,13 @@ static int find_header(const char *path, struct tundish_error *e)
 	return rc;
 }
 
+/* By its name, and text in it. */
+static bool is_table(const char *path, const struct td_buf *data)
+{
+	const char *suffix = td_path_suffix(path);
+	return (strcasecmp(suffix, ".csv") == 0 || strcasecmp(suffix, ".tsv") == 0) && !memchr(data->data, 0, data->len);
+}
+
 static int load(struct td_loaded *out, const struct td_file *file, uint32_t part, const struct td_cut *cut,
     struct tundish_error *e)
 {
@@ -64,7 +71,9 @@ static int load(struct td_loaded *out, const struct td_file *file, uint32_t part
 	if (rc == 0 && out->data.len == 0)
 		rc = td_err(e, TUNDISH_E_CORRUPT, "empty file");
 	else if (rc == 0 && td_image_probe(out->data.data, out->data.len) == TD_IMAGE_NONE)
-		rc = find_header(file->path, e);
+		rc = is_table(file->path, &out->data) ? td_err(e, TUNDISH_E_UNSUPPORTED, "a table is no item: its "
+		    "files are the sources, with --labels csv:%s", TD_ESC(td_path_base(file->path))) :
+		    find_header(file->path, e);
 	return rc;
 }
 

@@ -157,3 +157,37 @@ PY
 	holds "$output" "2 found: 2 written, 0 bad"
 	[[ "$output" != *"left out"* ]]
 }
+
+@test "72: stray bytes in JPEG files are kept, and do no harm" {
+	in=$(case_in 72)
+	for check in header structure decode; do
+		rm -rf out
+		run_split 1 convert "$in" -o out/x --check $check
+		holds "$output" "6 found: 5 written, 1 bad"
+		holds "$stderr" "c/junk-before-soi.jpg: no known format"
+		for name in fill-bytes junk-after-eoi junk-before-dqt junk-before-eoi thumb-then-full; do
+			[ "$(printf '%s\n' "$stderr" | grep -c "$name")" -le 1 ]
+		done
+	done
+	run_split 0 inspect out/x-train* --extract got
+	for name in fill-bytes junk-after-eoi junk-before-dqt junk-before-eoi thumb-then-full; do
+		sha256sum <"$in/c/$name.jpg"
+	done | sort >want
+	find got -name '*.jp*g' -exec sh -c 'sha256sum <"$1"' sh {} \; | sort | diff want -
+	# all five are the pixels of the clean one, and its label, -1 or 0, behind them
+	"$TUNDISH" convert "$(dirname "$in")/clean.jpg" -o - --labels none 2>/dev/null >clean.rec
+	"$TUNDISH" feed clean.rec --to raw 2>/dev/null >clean
+	"$TUNDISH" feed out/x-train* --to raw --batch 1 2>/dev/null >all
+	python3 - <<'PY'
+size = 96 * 128 * 3
+clean, data = open("clean", "rb").read()[:size], open("all", "rb").read()
+assert len(data) == 5 * (size + 8)
+assert all(data[i:i + size] == clean for i in range(0, len(data), size + 8))
+PY
+}
+
+@test "a table that is named as a source is told what it is for" {
+	run_split 3 convert "$DATA/table/photos.csv" -o out/x
+	holds "$stderr" "a table is no item: its files are the sources, with --labels csv:photos.csv"
+	[ ! -e out ]
+}

@@ -188,3 +188,11 @@ time.sleep(60)' >held &
 	run_split 1 convert "$CASES/88-h5-encoded-bytes/vlen.h5" --to jpg:out
 	same "$(ls out)" "$(printf 'vlen.h5.00000%s.jpg\n' 0 1 2 3 5)"
 }
+
+@test "words behind a file's name that say nothing are wrong usage" {
+	for words in /images,columns= /images,label= /images,what=1; do
+		run_split 2 convert "$DATA/hdf5/shapes.h5:$words" -o out/x
+		holds "$stderr" "shapes.h5: "
+	done
+	[ ! -e out ]
+}
