@@ -33,6 +33,7 @@ int td_append_open(struct td_append **ret, const struct td_output *out, struct t
 		td_append_free(a);
 		return rc;
 	}
+	td_journal_forget(out);
 	a->info = load(out, "dataset_info.json");
 	a->features = load(out, "features.json");
 	*ret = a;

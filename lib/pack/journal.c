@@ -183,6 +183,39 @@ void td_journal_clear(struct td_set *s)
 	clear(s, 0);
 }
 
+/* Whether a run that died has left a temporary file of that name. */
+static void find_part(struct td_set *s, const json_t *o, void *ctx)
+{
+	const char *file = json_string_value(json_object_get(o, "file"));
+	bool *any = ctx;
+	for (int index = 0; file && !*any && index < 2; index++) {
+		char *name = NULL;
+		/* without memory it is taken to be there */
+		*any = asprintf(&name, index ? ".%s.idx.part" : ".%s.part", file) < 0 || td_set_has(s->o.out, name);
+		free(name);
+	}
+}
+
+void td_journal_forget(const struct td_output *out)
+{
+	struct td_set s = { .o = { .out = out }, .journal = -1 };
+	bool any = false;
+	char *name = NULL;
+	if (asprintf(&name, ".%s.journal", out->name) < 0)
+		return;
+	s.journal_path = td_set_has(out, name) ? td_path_join(out->folder, name) : NULL;
+	free(name);
+	int fd = s.journal_path ? open(s.journal_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+		each_line(&s, find_part, &any);
+		if (!any)
+			unlink(s.journal_path);
+	}
+	if (fd >= 0)
+		close(fd);
+	free(s.journal_path);
+}
+
 /* ---- resuming ---- */
 
 struct reading {

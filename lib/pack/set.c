@@ -34,6 +34,7 @@ int td_set_check(const struct td_output *out, bool overwrite, struct tundish_err
 {
 	if (out->stream || overwrite || !td_set_has(out, "tundish.json"))
 		return 0;
+	td_journal_forget(out);
 	return td_err(e, TUNDISH_E_EXISTS, "%s holds a finished set (tundish.json); --overwrite replaces it",
 	    TD_ESC(out->folder));
 }

@@ -104,6 +104,9 @@ int td_journal_shard(struct td_set *s, size_t i, struct tundish_error *e);
 /* Takes over whole shards and removes all else that a dead run has left. */
 int td_journal_resume(struct td_set *s, struct tundish_error *e);
 void td_journal_clear(struct td_set *s);
+/* Of a finished set: removes the journal of a run that died when nothing but that was left to
+ * do. One that is in use, or names temporary files that are there, stays. */
+void td_journal_forget(const struct td_output *out);
 int td_journal_start(struct td_set *s, struct tundish_error *e);
 
 /* Removes a file of the set by its base name, in a pattern with one %s; names with a slash

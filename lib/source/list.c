@@ -631,7 +631,8 @@ int td_list(struct td_listing *ret, const struct td_list_options *options, struc
 		rc = divide_and_assign(&w, &csv, e);
 	if (rc == 0)
 		meet_groups(&l);
-	if (rc == 0 && !td_cells_specs(&l.columns, &l.specs))
+	/* a stream's items show their features themselves */
+	if (rc == 0 && l.n_streams == 0 && !td_cells_specs(&l.columns, &l.specs))
 		rc = td_err_memory(e);
 	if (rc == 0)
 		rc = td_frames_settle(&l, options, e);
