@@ -21,6 +21,7 @@ extern const struct opt_choice flowopt_last[], flowopt_rank_by[], flowopt_uneven
 	    OPT_CHOICE("uneven", 0, S, o.uneven, flowopt_uneven),                                  \
 	    OPT_NUMBER("cycle-length", 0, S, o.cycle_length, 1, 1 << 20),                          \
 	    OPT_NUMBER("block-length", 0, S, o.block_length, 1, 1 << 30),                          \
+	    OPT_FLAG("no-reshuffle", 0, S, o.no_reshuffle, 1),                                     \
 	    OPT_FLAG("flow-epochs", 0, S, o.flow_epochs, 1),                                         \
 	    OPT_STRING("labels", 0, S, o.labels), OPT_STRING("columns", 0, S, o.columns),          \
 	    OPT_STRING("group-by", 0, S, o.group_by),                                              \

@@ -145,7 +145,8 @@ static int take_files(struct tundish_flow *f, struct tundish_error *e)
 static int open_flow(struct tundish_flow *f, const struct tundish_flow_options *o,
     struct tundish_error *e)
 {
-	struct td_order_spec spec = { .cycle = o->cycle_length, .length = o->block_length };
+	struct td_order_spec spec = { .cycle = o->cycle_length, .length = o->block_length,
+		.once = o->no_reshuffle };
 	struct td_keys asked = { o->image_key, o->label_key };
 	struct td_sampler_spec sampler = { 0 };
 	struct td_cache_spec cache = { .kind = TD_CACHE_NONE };

@@ -194,19 +194,24 @@ static uint64_t block_at(const struct td_order_spec *s, uint64_t epoch, uint64_t
 #define WHICH_FILES UINT64_MAX
 #define WHICH_GROUPS (UINT64_MAX - 1)
 
+static uint64_t drawn_epoch(const struct td_order_spec *s, uint64_t epoch)
+{
+	return s->once ? 0 : epoch;
+}
+
 size_t td_order_file(const struct td_order_spec *s, uint64_t epoch, size_t i)
 {
 	struct td_permutation files;
 	if (!s->shards)
 		return i;
-	td_permutation_init(&files, s->n_files, s->seed, epoch, WHICH_FILES);
+	td_permutation_init(&files, s->n_files, s->seed, drawn_epoch(s, epoch), WHICH_FILES);
 	return (size_t)td_permutation_at(&files, i);
 }
 
 uint64_t td_order_draw(const struct td_order_spec *s, uint64_t epoch, uint64_t i, uint64_t n)
 {
 	struct td_rng r;
-	td_rng_at(&r, s->seed, (uint32_t)epoch, i, TD_RNG_ORDER);
+	td_rng_at(&r, s->seed, (uint32_t)drawn_epoch(s, epoch), i, TD_RNG_ORDER);
 	return td_rng_below(&r, n);
 }
 
@@ -345,6 +350,7 @@ static const uint64_t *replay(struct td_order *o, uint64_t epoch)
 int td_order_at(struct td_order *o, uint64_t epoch, uint64_t position, uint64_t *ret_record)
 {
 	const struct td_order_spec *s = &o->spec;
+	epoch = drawn_epoch(s, epoch);
 	if (s->kind != TD_ORDER_BUFFER && !o->first && !s->group) {
 		*ret_record = computed(s, epoch, position);
 		return 0;

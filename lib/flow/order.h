@@ -22,6 +22,7 @@ struct td_order_spec {
 	enum td_order_kind kind;
 	uint64_t size;	  /* of block, buffer */
 	uint64_t group;	  /* groups of so many in a drawn order; 0: no */
+	bool once;	  /* all epochs have the order of the first one */
 	uint64_t records; /* in an epoch; more than 0 */
 	uint64_t seed;
 	const uint64_t *first; /* each file's first record, and the end: n_files + 1 of them */

@@ -23,8 +23,8 @@ static int check_stream_order(const struct tundish_flow *f, const struct tundish
     const struct td_order_spec *spec, bool pipe, struct tundish_error *e)
 {
 	if ((spec->kind != TD_ORDER_OFF && spec->kind != TD_ORDER_BUFFER) || spec->group)
-		return td_err(e, TUNDISH_E_USAGE, "shuffle %s needs %s; buffer:N does without",
-		    TD_ESC(o->shuffle), one_by_one);
+		return td_err(e, TUNDISH_E_USAGE, "shuffle %s needs %s, for full and block:N; buffer:N "
+		    "does without", TD_ESC(o->shuffle), one_by_one);
 	if (o->sampler)
 		return td_err(e, TUNDISH_E_USAGE, "a sampler needs the labels of all records before the first batch, and "
 		    "%s", one_by_one);

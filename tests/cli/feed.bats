@@ -601,3 +601,26 @@ make_twins() {
 	run_split 2 feed many --ops resize:8 --to null --cursor f
 	holds "$stderr" "start belongs to 2 ranks, not 1"
 }
+
+@test "--no-reshuffle: the order of the first epoch in all of them" {
+	ids() { tundish feed "$@" --ops select:id --to raw -q | od -An -td8 -v -w720; }
+	records r-1 0 30
+	records r-2 30 60
+	gzip -c r-1 >z-1
+	gzip -c r-2 >z-2
+	for order in full block:7 buffer:9 shards+buffer:5+batch:4 shards; do
+		mapfile -t epochs < <(ids 'r-*' --batch 90 --epochs 3 --shuffle $order --no-reshuffle)
+		same "${#epochs[@]}" 3
+		same "${epochs[1]}" "${epochs[0]}"
+		same "${epochs[2]}" "${epochs[0]}"
+		same "${epochs[0]}" "$(ids 'r-*' --batch 90 --shuffle $order)"
+	done
+	for order in buffer:9 shards+buffer:5; do
+		same "$(ids 'z-*' --batch 90 --epochs 2 --shuffle $order --no-reshuffle)" \
+			"$(ids 'r-*' --batch 90 --epochs 2 --shuffle $order --no-reshuffle)"
+	done
+	run_split 2 feed z-1 --shuffle full --ops select:id --to null
+	for way in buffer:N block:N '"tundish shard"'; do
+		holds "$stderr" "$way"
+	done
+}
