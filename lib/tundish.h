@@ -355,7 +355,8 @@ struct tundish_inspect_options {
 			    * file; NULL */
 	const char *extract; /* write the pictures of the records into this folder; NULL */
 	const char *diff;  /* instead compare with this set: file, folder or pattern; NULL */
-	int index;	   /* write index/NAME.idx beside each uncompressed file; 0 */
+	int index;	   /* write index/NAME.idx beside each file, if not compressed or of small gzip
+				members that begin with records; 0 */
 	const char *sheet; /* draw a contact sheet to this PNG file; NULL */
 	unsigned sheet_images; /* at most this many pictures on the sheet; 40 */
 	unsigned threads;
