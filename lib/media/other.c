@@ -24,7 +24,23 @@ static int bmp_header(struct td_image_info *i, const uint8_t *p, size_t len, str
 	i->width = old ? td_le16(p + 18) : td_le32(p + 18);
 	i->height = (uint32_t)(height < 0 ? -height : height); /* negative: from the top */
 	i->palette = td_le16(p + (old ? 24 : 28)) <= 8;
+	/* masks of the colours, the last one alpha's */
+	i->alpha = len >= 70 && td_le32(p + 14) >= 56 && td_le32(p + 30) == 3 && td_le32(p + 66);
 	return 0;
+}
+
+/* Whether what stands before the first picture says that a colour of it is transparent. */
+static bool gif_transparent(const uint8_t *p, size_t len)
+{
+	size_t at = 13 + (p[10] & 0x80 ? (size_t)6 << (p[10] & 7) : 0);
+	while (at + 4 <= len && p[at] == 0x21) {
+		if (p[at + 1] == 0xf9)
+			return p[at + 3] & 1;
+		for (at += 2; at < len && p[at]; at += (size_t)p[at] + 1)
+			;
+		at++;
+	}
+	return false;
 }
 
 static int gif_header(struct td_image_info *i, const uint8_t *p, size_t len, struct tundish_error *e)
@@ -34,6 +50,7 @@ static int gif_header(struct td_image_info *i, const uint8_t *p, size_t len, str
 	i->width = td_le16(p + 6);
 	i->height = td_le16(p + 8);
 	i->palette = true;
+	i->alpha = gif_transparent(p, len);
 	return 0;
 }
 
@@ -79,6 +96,8 @@ static int tiff_header(struct td_image_info *i, const uint8_t *p, size_t len, st
 			i->bits = TD_MIN(entry.value, 16u);
 		else if (entry.tag == 262)
 			i->palette = entry.value == 3;
+		else if (entry.tag == 338)
+			i->alpha = entry.count == 1 && entry.value > 0 && entry.value < 3;
 	}
 	return 0;
 }

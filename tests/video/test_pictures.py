@@ -126,6 +126,24 @@ class Made(unittest.TestCase):
                 want = np.frombuffer(ffmpeg("-i", path, "-frames:v", 1, "-f", "rawvideo", "-pix_fmt", "rgb24", "-"), np.uint8)
                 self.assertTrue(np.array_equal(raw(path), want.reshape(22, 36, 3)))
 
+    def test_alpha(self):
+        """Laid over what --alpha says, though nothing else is wished; else the bytes stay."""
+        gif = new_folder() / "a.gif"
+        gif.write_bytes(b"GIF89a\1\0\1\0\x80\0\0\xff\0\0\0\0\0!\xf9\4\1\0\0\0\0,\0\0\0\0\1\0\1\0\0\2\2D\1\0;")
+        tif, bmp = new_folder() / "a.tif", new_folder() / "a.bmp"
+        ffmpeg("-f", "lavfi", "-i", "color=red@0.5:size=20x10,format=rgba", "-frames:v", 1, "-pix_fmt", "rgba", tif)
+        bmp.write_bytes(b"BM" + struct.pack("<IIIIiiHHIIiiIIIIII", 198, 0, 122, 108, 4, 4, 1, 32, 3, 64, 0, 0, 0, 0,
+                                            0xff0000, 0xff00, 0xff, 0xff000000) + bytes(52) + bytes([0, 0, 255, 128]) * 16)
+        for path in (gif, tif, bmp):
+            with self.subTest(path.suffix):
+                record = records(convert(path, "--labels", "none", "--keys", "slim"))[0]
+                self.assertEqual(record["image/encoded"][0], path.read_bytes())
+                self.assertTrue(record["image/colorspace"][0].endswith(b"+alpha"), record["image/colorspace"])
+                record = records(convert(path, "--labels", "none", "--keys", "slim", "--alpha", "white"))[0]
+                self.assertEqual(record["image/format"][0], b"png")
+                over = 255 if path == gif else 127
+                self.assertTrue((abs(raw(path, "--alpha", "white")[..., 1].astype(int) - over) < 2).all())
+
     def test_sixteen_bits(self):
         """The upper byte."""
         path = self.make("tif", "-pix_fmt", "rgb48le")
