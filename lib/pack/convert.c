@@ -650,6 +650,9 @@ int tundish_convert(const struct tundish_pack_options *options, struct tundish_p
 		o.split = o.shards = NULL;
 		o.dry_run = 1;
 	}
+	/* files have none, and where they lie does not matter */
+	if (o.to_files && !o.labels)
+		o.labels = "none";
 	int rc = check_options(&c, ret_error);
 	if (rc == 0)
 		rc = list_items(&c, ret_error);

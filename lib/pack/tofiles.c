@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -42,6 +43,22 @@ char *td_file_name(const struct td_listing *l, const struct td_item *item, bool 
 	return made;
 }
 
+/* An archive may hold a and a/b, and a folder x.png beside the folder x.jpg. */
+static int no_folder_too(const struct td_map *names, struct tundish_error *e)
+{
+	for (size_t i = 0; i < names->n; i++) {
+		const char *name = td_map_key(names, i);
+		size_t bytes = names->entries[i].key_bytes;
+		for (size_t n = 1; n < bytes; n++) {
+			char text[TD_ESC_MAX];
+			if (name[n] == '/' && td_map_find(names, name, n))
+				return td_err(e, TUNDISH_E_EXISTS, "to: %s would be a file and a folder",
+				    td_escape(text, sizeof text, name, n));
+		}
+	}
+	return 0;
+}
+
 /* Sources and archives may hold files of one name, and folders x.bmp and x.png: one would
  * replace the other. */
 int td_files_differ(const struct td_listing *l, bool png, struct tundish_error *e)
@@ -59,9 +76,12 @@ int td_files_differ(const struct td_listing *l, bool png, struct tundish_error *
 			rc = td_err(e, TUNDISH_E_EXISTS, "to: two items would be %s", TD_ESC(name));
 		free(name);
 	}
+	rc = rc == 0 ? no_folder_too(&seen, e) : rc;
 	td_map_free(&seen);
 	return rc;
 }
+
+#define NAME_MOST (NAME_MAX - 6) /* until it is whole a file is called ".NAME.part" */
 
 struct run {
 	struct td_pack *p;
@@ -111,6 +131,8 @@ static int work(void *ctx, void *job, unsigned worker, struct tundish_error *e)
 	char *name = NULL;
 	j->data.len = 0;
 	j->code = run->picture(run->p->ctx, j->item, worker, &j->data, &name, &j->why);
+	if (j->code == 0 && strlen(td_path_base(name)) > NAME_MOST)
+		j->code = td_err(&j->why, TUNDISH_E_UNSUPPORTED, "its file would have a name of more than %d bytes", NAME_MOST);
 	if (j->code < 0) {
 		free(name);
 		return j->code == TUNDISH_E_MEMORY ? td_err_memory(e) : 0;

@@ -16,7 +16,7 @@ int td_files_check(const char *spec, bool overwrite, const char **ret_folder, st
 /* What the picture of an item is called, with the suffix of what it is now; NULL without
  * memory. */
 char *td_file_name(const struct td_listing *l, const struct td_item *item, bool png);
-/* EXISTS when two items would be files of one name. */
+/* EXISTS when two items would be files of one name, or one the folder of another. */
 int td_files_differ(const struct td_listing *l, bool png, struct tundish_error *e);
 /* Writes the pictures of n items; each appears whole. p->written counts them. */
 int td_files_run(struct td_pack *p, size_t n, const char *folder, td_picture_fn *picture, struct tundish_error *e);

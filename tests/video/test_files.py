@@ -60,9 +60,23 @@ class Files(unittest.TestCase):
         shutil.copy(photos / "cat_07.jpg", source / "a.png")
         said = run("convert", source, "--to", f"png:{new_folder()}/x", code=2)
         self.assertIn("two items would be a.png", said)
+        (source / "a.png").unlink()
+        (source / "c.jpg").mkdir()
+        shutil.copy(photos / "cat_07.jpg", source / "c.jpg")
+        said = run("convert", source, "--to", f"jpg:{new_folder()}/x", code=2)
+        self.assertIn("c.jpg would be a file and a folder", said)
         run("convert", CLIP, "--to", f"jpg:{source}/f", "--limit", 1)
         run("convert", source / "f", "--to", f"png:{source}/g")
         self.assertEqual([file.name for file in (source / "g").iterdir()], ["clip.mp4.000000.t0.000000000.png"])
+
+    def test_long_names(self):
+        """A name that no file can have makes its frames bad, and only these."""
+        source, out = new_folder(), new_folder() / "x"
+        for name in ("v" * 240, "w"):
+            shutil.copy(CLIP, source / f"{name}.mp4")
+        said = run("convert", source, "--to", f"jpg:{out}", "--frames", "every:12", code=1)
+        self.assertEqual(said.count("its file would have a name of more than 249 bytes"), 2)
+        self.assertEqual(len(list(out.iterdir())), 2)
 
     def test_same_files(self):
         sums = set()
