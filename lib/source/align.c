@@ -15,6 +15,7 @@
 #include "base/path.h"
 #include "base/talk.h"
 #include "format.h"
+#include "labels.h"
 #include "times.h"
 
 #define CSV_MAX_BYTES ((uint64_t)4 << 30)
@@ -191,9 +192,12 @@ static int parse_text(struct parse *p, const uint8_t *text, size_t len)
 		len -= 3;
 	}
 	size_t done = csv_parse(&parser, text, len, on_cell, on_row, p);
-	if (p->rc == 0 && (done != len || csv_fini(&parser, on_cell, on_row, p) != 0))
+	if (p->rc == 0 && done != len)
 		p->rc = td_err(p->e, TUNDISH_E_CORRUPT, "%s: row %zu: %s", TD_ESC(p->s->path), p->row + 1,
-		    csv_strerror(csv_error(&parser)));
+		    td_csv_words(csv_error(&parser)));
+	if (p->rc == 0 && csv_fini(&parser, on_cell, on_row, p) != 0)
+		p->rc = td_err(p->e, TUNDISH_E_CORRUPT, "%s: row %zu: quotes are opened and not closed",
+		    TD_ESC(p->s->path), p->row + 1);
 	csv_free(&parser);
 	return p->rc;
 }
@@ -220,10 +224,14 @@ static int read_series(struct td_series *ret, const struct td_align *a, char *pa
 	return rc;
 }
 
+/* One that is for all is an option: what is wrong with it is no bad item. */
 static int read_shared(struct td_align *a, struct tundish_error *e)
 {
 	char *path = strdup(a->file);
-	return path ? read_series(&a->series, a, path, e) : td_err_memory(e);
+	int rc = path ? read_series(&a->series, a, path, e) : td_err_memory(e);
+	if (rc == TUNDISH_E_CORRUPT && e)
+		e->code = TUNDISH_E_USAGE;
+	return rc == TUNDISH_E_CORRUPT ? TUNDISH_E_USAGE : rc;
 }
 
 int td_aligns_parse(struct td_aligns **ret, const struct tundish_pack_options *o, struct tundish_error *e)

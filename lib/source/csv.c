@@ -252,7 +252,7 @@ static int parse_text(struct parse *p, const char *text, size_t len)
 		p->ended_row = false;
 		if (csv_parse(&parser, text, n, on_cell, on_row, p) != n)
 			p->rc = td_err(p->e, TUNDISH_E_USAGE, "%s: line %d: %s",
-			    TD_ESC(p->labels->file), (int)p->line, csv_strerror(csv_error(&parser)));
+			    TD_ESC(p->labels->file), (int)p->line, td_csv_words(csv_error(&parser)));
 		in_row = !p->ended_row && (in_row || !is_blank(text, n));
 		text += n;
 		len -= n;
@@ -262,6 +262,11 @@ static int parse_text(struct parse *p, const char *text, size_t len)
 		    TD_ESC(p->labels->file), (int)p->row_line);
 	csv_free(&parser);
 	return p->rc;
+}
+
+const char *td_csv_words(int error)
+{
+	return error == CSV_EPARSE ? "a quote stands within a cell" : csv_strerror(error);
 }
 
 static int hand_over(struct td_csv *ret, struct parse *p)

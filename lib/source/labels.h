@@ -58,3 +58,5 @@ int td_csv_read(struct td_csv *ret, const struct td_labels *labels, struct td_ce
 int td_csv_parse(struct td_csv *ret, const struct td_labels *labels, struct td_cells *columns,
     const void *data, size_t len, struct tundish_error *e);
 void td_csv_free(struct td_csv *csv);
+/* An error of libcsv. */
+const char *td_csv_words(int error);

@@ -116,11 +116,11 @@ class Align(unittest.TestCase):
         folder = new_folder()
         for text, words in [("t,x\n0,1\n1,a\n", 'row 3: "a" is no number'), ("t,x\n0,1\n1\n", "row 3 has 1 cells"),
                             ("1,2\n0,3\n", "row 2: time goes back"), ("t,x\n", "no rows of numbers"), ("", "no rows"),
-                            ('0,"1\n', "row 1"), ("0,1\nnan,2\n", "time goes back")]:
+                            ('0,"1\n', "row 1: quotes are opened and not closed"), ('0,1\n1,2"3"\n', "row 2: a quote stands"), ("0,1\nnan,2\n", "time goes back")]:
             with self.subTest(text):
                 (folder / "bad.csv").write_text(text)
                 self.assertIn(words, run("convert", CLIP, "--align", f"imu={folder}/bad.csv", "-o", folder / "x",
-                                         code=None))
+                                         code=2))
                 self.assertFalse((folder / "x-train.tfrecord-00000-of-00001").exists())
         for words in ("imu", "=x.csv", "imu=", "imu=x.csv,when=t", f"imu={DATA}/clip.csv,time=nothing",
                       f"imu={DATA}/clip.csv,offset=x", f"imu={DATA}/clip.csv,columns="):
