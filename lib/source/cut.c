@@ -148,6 +148,20 @@ static int parse_nodata(struct td_cut *cut, const char *spec, struct tundish_err
 }
 
 /* "gt.hdr", "gt.hdr:center", "gt.hdr:majority" */
+/* One that is for all is told of before anything is done. */
+static int try_raster(const char *path, struct tundish_error *e)
+{
+	struct tundish_error why = { 0 };
+	struct td_raster *r;
+	int rc = td_raster_open(&r, path, TD_RASTER_HEADER_ONLY, NULL, &why);
+	if (rc == 0) {
+		td_raster_close(r);
+		return 0;
+	}
+	bool gone = rc == TUNDISH_E_NOT_FOUND || rc == TUNDISH_E_IO || rc == TUNDISH_E_MEMORY;
+	return td_err(e, gone ? rc : TUNDISH_E_USAGE, "label-raster: %s: %s", TD_ESC(path), why.text);
+}
+
 static int parse_label_raster(struct td_cut *cut, const char *spec, struct tundish_error *e)
 {
 	const char *colon = spec ? strrchr(spec, ':') : NULL;
@@ -158,7 +172,9 @@ static int parse_label_raster(struct td_cut *cut, const char *spec, struct tundi
 	cut->label_raster = strndup(spec, word ? (size_t)(colon - spec) : strlen(spec));
 	if (!cut->label_raster)
 		return td_err_memory(e);
-	return *cut->label_raster ? 0 : td_err(e, TUNDISH_E_USAGE, "label-raster: needs a file");
+	if (!*cut->label_raster)
+		return td_err(e, TUNDISH_E_USAGE, "label-raster: needs a file");
+	return strstr(cut->label_raster, "{}") ? 0 : try_raster(cut->label_raster, e);
 }
 
 static int parse_words(struct td_cut *cut, const struct tundish_pack_options *o, struct tundish_error *e)

@@ -301,7 +301,10 @@ PY
 	sed -i 's/lines = 10/lines = 9/' gt.hdr
 	run_split 3 convert in -o out2/p --tile 5x4 --label-raster gt.hdr
 	holds "$stderr" "has no labels for 10 lines and 12 samples"
-	run_split 3 convert in -o out2/p --label-raster none.hdr
+	run_split 3 convert in "$DATA/photos" -o out2/p --label-raster none.hdr
+	holds "$stderr" "label-raster: none.hdr: No such file"
+	run_split 2 convert in -o out2/p --label-raster "$DATA/photos/cat/cat_00.jpg"
+	holds "$stderr" "label-raster: $DATA/photos/cat/cat_00.jpg: no known kind of raster"
 	run_split 2 convert in -o out2/p --label-raster gt.hdr --labels none
 	run_split 2 convert in -o out2/p --label-raster gt.hdr --unlabelled some
 	[ ! -e out2 ]
