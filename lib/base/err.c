@@ -39,6 +39,7 @@ static int code_of_errno(int number)
 	switch (number) {
 	case ENOSPC:
 	case EDQUOT:
+	case EFBIG:
 		return TUNDISH_E_SPACE;
 	case ENOENT:
 	case ENOTDIR:

@@ -132,7 +132,11 @@ int td_nameless_file(const char *folder, struct tundish_error *e)
 	if (fd >= 0)
 		unlink(path);
 	free(path);
-	return fd >= 0 ? fd : td_err_errno(e, number, "%s: temporary file", TD_ESC(folder));
+	if (fd >= 0)
+		return fd;
+	int rc = td_err_errno(e, number, "%s: temporary file", TD_ESC(folder));
+	/* a folder that is not there is no missing input */
+	return rc == TUNDISH_E_NOT_FOUND ? TUNDISH_E_IO : rc;
 }
 
 int td_write_file(const char *path, const void *data, size_t bytes, struct tundish_error *e)

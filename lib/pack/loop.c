@@ -118,8 +118,8 @@ static int make_block(const struct run *run, struct job *j, unsigned worker, str
 		size_t before = j->frames.len;
 		j->entries[i] = (struct entry){ 0 };
 		int rc = p->make(p->ctx, p->plan.order[j->first + i], worker, &j->frames, &why);
-		if (rc == TUNDISH_E_MEMORY)
-			return td_err_memory(e);
+		if (rc == TUNDISH_E_MEMORY || rc == TUNDISH_E_SPACE)
+			return td_err(e, rc, "%s", why.text);
 		if (rc < 0) {
 			j->frames.len = before;
 			rc = note_bad(j, &j->entries[i], rc, why.text, e);

@@ -54,7 +54,8 @@ struct td_pack {
 	json_t *about; /* what the files that items were cut from say of themselves; NULL */
 	const char *no_tfds; /* why TFDS cannot read this; NULL: it can */
 
-	/* Appends the frame of an item's record. 0; MEMORY ends the run; any other code
+	/* Appends the frame of an item's record. 0; MEMORY and SPACE (no room for a temporary
+	 * file) end the run; any other code
 	 * makes the item bad, with a reason in e that leaves out the place. Any thread. */
 	int (*make)(void *ctx, uint32_t item, unsigned worker, struct td_buf *frames,
 	    struct tundish_error *e);

@@ -158,8 +158,8 @@ static int make_one(const struct run *run, struct job *j, unsigned i, unsigned w
 	entry->code = s->code;
 	if (entry->code == 0)
 		entry->code = run->stream->make(run->stream->ctx, s, worker, &j->frames, &why);
-	if (entry->code == TUNDISH_E_MEMORY)
-		return td_err_memory(e);
+	if (entry->code == TUNDISH_E_MEMORY || (entry->code == TUNDISH_E_SPACE && !s->code))
+		return td_err(e, entry->code, "%s", why.text);
 	if (entry->code < 0)
 		j->frames.len = before;
 	entry->bytes = j->frames.len - before;

@@ -113,8 +113,9 @@ int td_archive_kind(enum td_archive_kind *ret, const char *path, const struct tu
 	bool known = n <= 0 || td_format_probe(path, head, (size_t)n) >= 0;
 	bool packed = !known && looks_packed(head, (size_t)n), plain = !known && !packed &&
 	    td_archive_looks(path, head, (size_t)n), old = !known && !packed && !plain && looks_old(head, (size_t)n);
-	const struct td_archiver *a = plain || packed || old ? td_archiver(plain ? e : NULL) : NULL;
-	int rc = plain && !a ? TUNDISH_E_MODULE : 0;
+	bool sure = plain || (packed && td_archive_named(path));
+	const struct td_archiver *a = plain || packed || old ? td_archiver(sure ? e : NULL) : NULL;
+	int rc = sure && !a ? TUNDISH_E_MODULE : 0;
 	if (rc == 0)
 		*ret = a ? ask(a, path, fd, packed, l) : TD_ARCHIVE_NONE;
 	if (fd >= 0)

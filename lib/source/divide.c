@@ -288,7 +288,8 @@ static int work(void *ctx, void *job, unsigned worker, struct tundish_error *e)
 	if (j->rc == 0)
 		j->rc = td_file_parts(&j->parts, item->format, &file, d->o->cut, &listener, &j->why);
 	td_spill_free(&j->spill);
-	if (j->rc == TUNDISH_E_MEMORY || j->rc == TUNDISH_E_MODULE || j->rc == TUNDISH_E_STOPPED)
+	if (j->rc == TUNDISH_E_MEMORY || j->rc == TUNDISH_E_MODULE || j->rc == TUNDISH_E_STOPPED ||
+	    j->rc == TUNDISH_E_SPACE)
 		return td_err(e, j->rc, "%s", j->why.text);
 	/* what is wrong with the words behind the file's name */
 	if (j->rc == TUNDISH_E_USAGE && file.spec)

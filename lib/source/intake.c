@@ -150,7 +150,8 @@ static int read_content(struct td_intake *s, struct td_waiting *w, const struct 
 
 static bool ends_run(int rc)
 {
-	return rc == TUNDISH_E_MEMORY || rc == TUNDISH_E_STOPPED || rc == TUNDISH_E_IO || rc == TUNDISH_E_MODULE;
+	return rc == TUNDISH_E_MEMORY || rc == TUNDISH_E_STOPPED || rc == TUNDISH_E_IO || rc == TUNDISH_E_MODULE ||
+	    rc == TUNDISH_E_SPACE;
 }
 
 static int read_member(struct td_intake *s, struct td_waiting *w, const struct td_entry *entry, struct tundish_error *e)

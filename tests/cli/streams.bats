@@ -323,3 +323,24 @@ PY
 	kib=$(peak convert - -o - --labels none --memory 16M <g.tar)
 	[ "$kib" -lt $((48 * 1024)) ]
 }
+
+@test "no room for a temporary file ends the run, one that cannot be made as well" {
+	tar -cf a.tar -C "$DATA/arrays" lamp.spe field.hdr field.img
+	(ulimit -f 30 && trap '' XFSZ && run_split 3 convert a.tar -o no/x --labels none)
+	(ulimit -f 30 && trap '' XFSZ && run_split 3 convert - -o no/x --shards 1 --labels none <a.tar)
+	export TMPDIR=$PWD/none
+	run_split 3 convert - -o no/x --shards 1 --labels none <a.tar
+	holds "$stderr" "$PWD/none: temporary file: No such file or directory"
+	[ ! -e no ]
+}
+
+@test "without the module an archive is told of, packed or not" {
+	make tar a.tar
+	gzip -k a.tar
+	mkdir none
+	for source in a.tar a.tar.gz -; do
+		TUNDISH_MODULES=none run_split 3 convert $source -o no/x --shards 1 <a.tar
+		holds "$stderr" "the archive module is missing (none/archive.so): install tundish-archive"
+	done
+	[ ! -e no ]
+}
