@@ -223,7 +223,8 @@ static int read_param(const struct reader *r, struct td_op *op, struct span part
 		return wrong(r, part, "given twice", NULL);
 	*seen |= bit;
 	if (!read_value(p, value, op))
-		return wrong(r, part, "not understood, or out of range", op->kind->form);
+		return wrong(r, part, p->type == P_PRESET ? "neither a known name nor a file that tells mean and std" :
+		    "not understood, or out of range", op->kind->form);
 	return 0;
 }
 

@@ -95,7 +95,7 @@ static void test_wrong_text(void **state)
 	assert_wrong("tensor:1x2x3x4x5x6x7x8", "not understood");
 	assert_wrong("tensor:8,dtype=float16", "not understood");
 	assert_wrong("tensor:8 tensor:8", "given twice");
-	assert_wrong("normalize:no-such-file.json", "not understood");
+	assert_wrong("normalize:no-such-file.json", "neither a known name nor a file");
 	assert_wrong("normalize:mean=1", "mean and std go together");
 	assert_wrong("normalize:unit,mean=1,std=1", "give a name");
 	assert_wrong("normalize:mean=0,std=0", "out of range");
