@@ -341,8 +341,7 @@ int td_plan_cache(struct tundish_flow *f, const struct tundish_flow_options *o,
 	if (kind == TD_CACHE_NONE)
 		return 0;
 	if (f->set.stream)
-		return td_err(e, TUNDISH_E_USAGE, "a cache needs records that can be found by position, not a stream or "
-		    "compressed files without gzip members of our own");
+		return td_err(e, TUNDISH_E_USAGE, "a cache needs %s", one_by_one);
 	/* what is kept would be exact, and batches are the same with a cache and without */
 	if (kind >= TD_CACHE_DECODED && r->chain.n && r->chain.ops[0].fast)
 		return td_err(e, TUNDISH_E_USAGE, "decode:fast goes with caches of raw records and of indexes only");

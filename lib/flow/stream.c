@@ -408,7 +408,8 @@ static void end_epoch(struct tundish_flow *f)
 	bool last = s->epoch + 1 == f->share.epochs;
 	struct tundish_error e;
 	if (s->position == 0)
-		td_engine_fail(f, td_err(&e, TUNDISH_E_EMPTY, "no records"), &e);
+		td_engine_fail(f, td_err(&e, TUNDISH_E_EMPTY, "%s%s: no records", TD_ESC(f->set.files.paths[0]),
+		    f->set.files.n > 1 ? " and others" : ""), &e);
 	if (s->position < s->start)
 		td_engine_fail(f, td_err(&e, TUNDISH_E_USAGE, "start is behind the last record"), &e);
 	if (f->open) {
