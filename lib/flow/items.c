@@ -15,6 +15,7 @@
 #include "record/frame.h"
 #include "source/archive.h"
 #include "source/list.h"
+#include "source/patterns.h"
 
 #define RECORD_EXTRA ((uint64_t)4096)	 /* names and small features */
 #define UNKNOWN_PART ((uint64_t)1 << 20) /* of files whose parts differ */
@@ -74,8 +75,15 @@ static bool is_raw(const char *path)
 int td_items_wanted(bool *ret, const struct tundish_flow_options *o, struct tundish_error *e)
 {
 	size_t raw = 0;
-	for (size_t i = 0; i < o->n_paths; i++)
-		raw += is_raw(o->paths[i]);
+	for (size_t i = 0; i < o->n_paths; i++) {
+		/* of a pattern the first match tells */
+		struct td_patterns p;
+		int rc = td_patterns_expand(&p, &o->paths[i], 1, e);
+		if (rc < 0)
+			return rc;
+		raw += is_raw(p.list[0]);
+		td_patterns_free(&p);
+	}
 	if (raw && raw < o->n_paths)
 		return td_err(e, TUNDISH_E_USAGE, "raw data and records, or folders, cannot be read together");
 	*ret = raw > 0;

@@ -14,6 +14,7 @@
 #include "order.h"
 #include "record/frame.h"
 #include "record/metadata.h"
+#include "source/patterns.h"
 
 /* Members of compressed files may stay inflated in this part of the memory. */
 #define KEEP_PART 8
@@ -252,12 +253,13 @@ static int list_items(struct td_records *set, const struct tundish_flow_options 
 
 static bool all_folders(const struct tundish_flow_options *options)
 {
+	struct td_patterns p = { 0 };
 	struct stat st;
-	for (size_t i = 0; i < options->n_paths; i++) {
-		if (stat(options->paths[i], &st) < 0 || !S_ISDIR(st.st_mode))
-			return false;
-	}
-	return true;
+	bool all = td_patterns_expand(&p, options->paths, options->n_paths, NULL) == 0;
+	for (size_t i = 0; all && i < p.n; i++)
+		all = stat(p.list[i], &st) == 0 && S_ISDIR(st.st_mode);
+	td_patterns_free(&p);
+	return all;
 }
 
 /* Records or raw data, by the paths, or by what the user says of `all` of them. */

@@ -18,6 +18,7 @@
 #include "base/path.h"
 #include "base/pool.h"
 #include "media/raster.h"
+#include "patterns.h"
 #include "picture.h"
 #include "times.h"
 
@@ -614,7 +615,7 @@ static void meet_groups(struct td_listing *l)
 	}
 }
 
-int td_list(struct td_listing *ret, const struct td_list_options *options, struct td_bad *bad,
+static int list_all(struct td_listing *ret, const struct td_list_options *options, struct td_bad *bad,
     struct tundish_error *e)
 {
 	struct td_listing l = { .groups.value_bytes = sizeof(uint32_t) };
@@ -647,6 +648,21 @@ int td_list(struct td_listing *ret, const struct td_list_options *options, struc
 		td_listing_free(&l);
 	else
 		*ret = l;
+	return rc;
+}
+
+int td_list(struct td_listing *ret, const struct td_list_options *options, struct td_bad *bad,
+    struct tundish_error *e)
+{
+	struct td_list_options own = *options;
+	struct td_patterns p;
+	int rc = td_patterns_expand(&p, options->sources, options->n_sources, e);
+	if (rc < 0)
+		return rc;
+	own.sources = p.list;
+	own.n_sources = p.n;
+	rc = list_all(ret, &own, bad, e);
+	td_patterns_free(&p);
 	return rc;
 }
 

@@ -119,7 +119,7 @@ struct td_list_options {
 	const struct tundish_listener *listener;
 };
 
-/* Lists all items; of a stream only that it is there, and then no classes are given to any
+/* Lists all items, of patterns what matches; of a stream only that it is there, and then no classes are given to any
  * item but by its file. Hidden names, Thumbs.db, desktop.ini and __MACOSX are passed over
  * without a word; pipes, sockets and link loops by name, never opened. Bad ones (a row
  * without its file, a picture outside the class folders, a broken link) go to `bad`.

@@ -173,6 +173,26 @@ PY
 	done
 }
 
+@test "patterns that the shell did not expand" {
+	cp -r "$DATA/photos" in
+	same "$(tundish feed 'in/*' --ops resize:8 --to hash -q)" "$(tundish feed in/* --ops resize:8 --to hash -q)"
+	same "$(tundish feed 'in/c*/*.jpg' --ops resize:8 --to hash -q)" "$(LC_ALL=C && tundish feed in/c*/*.jpg --ops resize:8 --to hash -q)"
+	tundish convert -q 'in/c*/*_0[0-4].jpg' -o a/s --shards 1 --order keep 2>/dev/null
+	tundish convert -q in/c*/*_0[0-4].jpg -o b/s --shards 1 --order keep 2>/dev/null
+	cmp a/s-train* b/s-train*
+	mkdir cat cup
+	cp -r in/cat cat/
+	cp -r in/coffee cup/
+	for mix in "c*t" "cat"; do
+		tundish feed --mix "a=$mix:2" --mix "b=cu?/*/*.jpg:1" --ops resize:8 --batch 6 --shuffle full --to hash -q
+	done | sort -u >sums
+	same "$(wc -l <sums)" 1
+	run_split 3 feed 'in/*.nothing' --to null
+	holds "$stderr" "in/*.nothing"
+	run_split 3 convert 'in/*.nothing' -o c/s
+	holds "$stderr" "in/*.nothing: No such file or directory"
+}
+
 @test "samplers on what raw data hold beside their class" {
 	both "resize:16" "$DATA/photos"
 	for more in "stratified:label,equal" "stratified:filename" "weighted:filename"; do
