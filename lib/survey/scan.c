@@ -20,7 +20,7 @@
 #define GUESS_BYTES ((uint64_t)1 << 20) /* in which a record must end for a piece to begin */
 /* So many records tell whether they are large, which on average are so long. */
 #define LOOK_RECORDS 16
-#define LARGE_BYTES ((uint64_t)64 << 10)
+#define LARGE_BYTES ((uint64_t)192 << 10)
 #define NOWHERE UINT64_MAX
 #define READER_BYTES ((uint64_t)4 << 20) /* what an open reader holds, about */
 
