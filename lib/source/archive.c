@@ -18,6 +18,7 @@
 #include "inlet.h"
 #include "member.h"
 #include "record/foreign.h"
+#include "seen.h"
 
 /* ---- the module ---- */
 
@@ -500,50 +501,17 @@ static int add_links(struct walk *k)
 	return rc;
 }
 
-struct hashed {
-	uint64_t hash;
-	uint32_t item;
-};
-
-static int by_hash(const void *a, const void *b)
-{
-	const struct hashed *x = a, *y = b;
-	return x->hash != y->hash ? (x->hash < y->hash ? -1 : 1) : x->item < y->item ? -1 : x->item > y->item;
-}
-
-static uint64_t hash_name(const char *s)
-{
-	uint64_t h = 0xcbf29ce484222325u;
-	for (; *s; s++)
-		h = (h ^ (unsigned char)*s) * 0x100000001b3u;
-	return h;
-}
-
 /* Two members of one name are two items; that is said, since other tools keep one. */
 static int note_twice(struct walk *k)
 {
 	const struct td_listing *l = k->w->l;
-	size_t n = l->n - k->first, twice = 0;
-	const char *name = NULL;
-	struct hashed *all = malloc((n + 1) * sizeof *all);
-	if (!all)
-		return td_err_memory(k->e);
-	for (size_t i = 0; i < n; i++)
-		all[i] = (struct hashed){ hash_name(td_item_name(l, &l->items[k->first + i])), (uint32_t)(k->first + i) };
-	qsort(all, n, sizeof *all, by_hash);
-	for (size_t i = 1; i < n; i++) {
-		const char *one = td_item_name(l, &l->items[all[i - 1].item]), *two = td_item_name(l, &l->items[all[i].item]);
-		if (all[i].hash != all[i - 1].hash || strcmp(one, two) != 0)
-			continue;
-		if (!twice++ || strcmp(two, name) < 0)
-			name = two;
-	}
-	free(all);
-	if (twice)
-		td_notice(k->w->o->listener, "%s: %zu member%s %s a name that another one has, first %s: all are kept",
-		    TD_ESC(k->path), twice, twice > 1 ? "s" : "", twice > 1 ? "have" : "has",
-		    TD_ESC(name + strlen(k->w->prefix)));
-	return 0;
+	struct td_seen seen = { .most = SIZE_MAX };
+	size_t skip = strlen(k->w->prefix);
+	bool ok = true;
+	for (size_t i = k->first; ok && i < l->n; i++)
+		ok = td_seen_add(&seen, td_item_name(l, &l->items[i]) + skip);
+	td_seen_tell(&seen, k->path, k->w->o->listener);
+	return ok ? 0 : td_err_memory(k->e);
 }
 
 int td_archive_list(const struct td_archive_walk *w, const char *path, enum td_archive_kind kind,

@@ -46,7 +46,7 @@ static bool grow(struct td_seen *s)
 bool td_seen_add(struct td_seen *s, const char *name)
 {
 	if (2 * s->n >= s->cap) {
-		if (3 * s->cap * sizeof *s->slots > s->most && s->cap)
+		if (s->cap && s->cap > s->most / (3 * sizeof *s->slots))
 			return true;
 		if (!grow(s))
 			return false;
