@@ -621,6 +621,9 @@ static int list_all(struct td_listing *ret, const struct td_list_options *option
 	struct td_listing l = { .groups.value_bytes = sizeof(uint32_t) };
 	struct td_csv csv = { 0 };
 	struct lister w = { .l = &l, .o = options, .bad = bad, .folders.value_bytes = 1 };
+	/* jansson seeds its hash tables with the first object, unless it was told before there
+	 * are threads */
+	json_object_seed(0);
 	int rc = read_labels(&w, &csv, e);
 	if (rc == 0)
 		rc = walk_sources(&w, e);
