@@ -132,10 +132,12 @@ time.sleep(60)' >held &
 	refused "$FILES/nhwc_layouts.h5:/scalar" "dataset /scalar is a single value"
 	refused "$FILES/nhwc_layouts.h5:/empty" "dataset /empty is empty"
 	refused "$FILES/nhwc_layouts.h5:/images_gzip,label=/f16" "dataset /f16 has 8 rows"
-	refused "$FILES/nhwc_layouts.h5:/images_gzip,what=/f16" "\"what=/f16\" is none of label=PATH"
-	refused "$FILES/kinds.h5:/images,columns=" "columns: no PATH"
 	refused "$FILES/kinds.h5:/short" "holds texts, no pictures"
 	refused "$FILES/kinds.h5:/rows" "holds compound"
+	run_split 2 convert "$FILES/nhwc_layouts.h5:/images_gzip,what=/f16" -o out2/x
+	holds "$stderr" "\"what=/f16\" is none of label=PATH"
+	run_split 2 convert "$FILES/kinds.h5:/images,columns=" -o out2/x
+	holds "$stderr" "columns: no PATH"
 	taken 0 "10 found: 10 written" "$FILES/nhwc_layouts.h5:/images_gzip,label=/labels"
 	run_split 0 convert "$FILES/nhwc_layouts.h5:/images_gzip,label=/labels" -o out/x --split train=.5,val=.5 --overwrite
 	holds "$output" "val          5"
