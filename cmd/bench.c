@@ -102,7 +102,7 @@ static int measure(void *ctx, unsigned point, int round)
 		return 0;
 	if (rc < 0)
 		return rc;
-	if (!point && round == -(int)s->warmup)
+	if (point == (unsigned)is_reading(b, 0) && round == -(int)s->warmup)
 		flowopt_say_walk(b->call, &pass.stats);
 	if (round < 0 && s->o.epochs == 0)
 		b->options[point].epochs =

@@ -3,25 +3,10 @@
 #include "crc32c.h"
 
 #include <isa-l/crc.h>
-#include <string.h>
 
 #include "crc32c-fold.h"
 
 #ifdef __x86_64__
-/* A frame's length is 8 bytes: there ISA-L's set-up costs more than its speed saves. */
-__attribute__((target("sse4.2"))) static uint32_t few_bytes(uint32_t crc, const unsigned char *p,
-    size_t bytes)
-{
-	uint64_t c = crc, v;
-	for (; bytes >= sizeof v; bytes -= sizeof v, p += sizeof v) {
-		memcpy(&v, p, sizeof v);
-		c = __builtin_ia32_crc32di(c, v);
-	}
-	for (; bytes > 0; bytes--)
-		c = __builtin_ia32_crc32qi((uint32_t)c, *p++);
-	return (uint32_t)c;
-}
-
 TD_FOLDS static uint32_t fold(uint32_t crc, const void *data, size_t bytes)
 {
 	return ~td_crc32c_fold(~crc, data, bytes);
@@ -57,7 +42,7 @@ uint32_t td_crc32c(uint32_t crc, const void *data, size_t bytes)
 {
 #ifdef __x86_64__
 	if (bytes < TD_FOLD_LEAST && __builtin_cpu_supports("sse4.2"))
-		return ~few_bytes(~crc, data, bytes);
+		return ~td_crc32c_few(~crc, data, bytes);
 	if (bytes >= TD_FOLD_LEAST && td_crc32c_folds())
 		return fold(crc, data, bytes);
 #endif

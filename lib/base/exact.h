@@ -17,7 +17,7 @@ struct td_exact {
 
 /* Adds, or takes away, value * 2^exponent; exponent is -2148 or more. */
 void td_exact_add(struct td_exact *x, bool negative, unsigned __int128 value, int exponent);
-/* What a finite number is: *ret_value * 2^exponent, without its sign. */
+/* What a finite number is: the value returned * 2^exponent, without its sign. */
 uint64_t td_exact_parts(double number, int *ret_exponent);
 /* Adds all of `more`, which is 0 then. */
 void td_exact_merge(struct td_exact *x, struct td_exact *more);

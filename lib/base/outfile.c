@@ -134,9 +134,10 @@ int td_nameless_file(const char *folder, struct tundish_error *e)
 	free(path);
 	if (fd >= 0)
 		return fd;
-	int rc = td_err_errno(e, number, "%s: temporary file", TD_ESC(folder));
 	/* a folder that is not there is no missing input */
-	return rc == TUNDISH_E_NOT_FOUND ? TUNDISH_E_IO : rc;
+	if (number == ENOENT || number == ENOTDIR)
+		return td_err(e, TUNDISH_E_IO, "%s: temporary file: no such folder", TD_ESC(folder));
+	return td_err_errno(e, number, "%s: temporary file", TD_ESC(folder));
 }
 
 int td_write_file(const char *path, const void *data, size_t bytes, struct tundish_error *e)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Passing over blocks of Huffman codes whose coefficients nobody wants. */
-/* gcc would keep pairs of what is at hand in vector registers, to and fro in each step, and
+/* gcc would keep pairs of what is at hand in vector registers, moved twice in each step, and
  * fill the many short pieces of tables by string instructions, which are slow to begin. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("no-tree-slp-vectorize", "no-tree-loop-distribute-patterns")

@@ -21,7 +21,8 @@ struct td_compressed {
 
 /* USAGE when there is no such compression or level, MODULE without snappy. Level 0 is
  * the default: ISA-L's deflate, or for GZIP libdeflate's where that makes clearly less of it
- * (about zlib's level 6 in size, several times as fast), and pieces that hardly shrink are stored; 1 to 9 are zlib's. */
+ * (about zlib's level 6 in size, several times as fast), and pieces that hardly shrink are
+ * stored; 1 to 9 are zlib's. */
 int td_compress_check(int compression, int level, struct tundish_error *e);
 
 /* Appends the head of a file. */

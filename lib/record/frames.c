@@ -32,14 +32,9 @@ static inline __attribute__((always_inline)) size_t walk(const uint8_t *data, si
 #ifdef __x86_64__
 TD_FOLDS static inline uint32_t folding_crc(const uint8_t *p, size_t bytes)
 {
-	uint64_t crc = ~0u;
-	if (bytes >= TD_FOLD_LEAST)
-		return ~td_crc32c_fold(~0u, p, bytes);
-	for (; bytes >= 8; bytes -= 8, p += 8)
-		crc = _mm_crc32_u64(crc, td_le64(p));
-	for (; bytes > 0; bytes--)
-		crc = _mm_crc32_u8((uint32_t)crc, *p++);
-	return ~(uint32_t)crc;
+	if (bytes < TD_FOLD_LEAST)
+		return ~td_crc32c_few(~0u, p, bytes);
+	return ~td_crc32c_fold(~0u, p, bytes);
 }
 
 TD_FOLDS static size_t walk_folding(const uint8_t *data, size_t bytes, uint64_t max_payload,

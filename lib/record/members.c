@@ -4,12 +4,12 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "base/rng.h"
 #include "base/talk.h"
 #include "metadata.h"
+#include "unpack.h"
 
 #define DRAWS 8
 
@@ -33,9 +33,9 @@ static bool parse_mark(const json_t *triple, const struct td_mark *before, uint6
 
 static bool starts_member(struct td_input *in, const struct td_mark *mark)
 {
-	uint8_t start[3];
+	uint8_t start[4];
 	return td_input_read(in, mark->raw, start, sizeof start, NULL) == sizeof start &&
-	       memcmp(start, "\x1f\x8b\x08", sizeof start) == 0;
+	       td_gzip_header(start);
 }
 
 static bool marks_fit(struct td_input *in, const struct td_mark *marks, size_t n)
@@ -70,7 +70,7 @@ static int read_marks(struct td_mark **ret, size_t *ret_n, const json_t *list, s
 int td_members_sidecar(struct td_mark **ret, size_t *ret_n, const char *path, struct td_input *in,
     struct td_metadata *m, const struct tundish_listener *l, struct tundish_error *e)
 {
-	const json_t *shard;
+	const json_t *shard = NULL;
 	int rc = td_metadata_shard(m, &shard, path, e);
 	const json_t *list = json_object_get(shard, "members"), *bytes = json_object_get(shard, "bytes");
 	const json_t *records = json_object_get(shard, "records");

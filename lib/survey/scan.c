@@ -417,7 +417,8 @@ static int settle(struct run *run, struct slot *s, struct tundish_error *e)
 	} else {
 		rc = read_again(run, s, e);
 	}
-	*reached = td_scan_last(&s->job) ? (struct td_reached){ 0 } : s->end;
+	struct td_reached start = { 0 };
+	*reached = td_scan_last(&s->job) ? start : s->end;
 	return rc;
 }
 
