@@ -188,15 +188,11 @@ static int take(void *ctx, void *slot, uint64_t *ret_bytes, struct tundish_error
 	s->job.part = s->part;
 	s->job.hold = (struct tundish_listener){ .data = &s->job, .fault = count_fault,
 		.notice = hold_notice, .stop = stop_search };
-	s->job.told_bytes = s->job.unpolled = 0;
+	s->job.own_bytes = TD_MIN(s->job.piece.to, s->job.file.bytes) -
+	    TD_MIN(s->job.piece.from, s->job.file.bytes);
+	s->job.told_items = s->job.told_bytes = s->job.unpolled = 0;
 	*ret_bytes = READER_BYTES + td_ahead_bytes(run->threads);
 	return 1;
-}
-
-/* Bytes of the file that this job reads; 0 for a stream. */
-static uint64_t job_bytes(const struct td_scan_job *job)
-{
-	return TD_MIN(job->piece.to, job->file.bytes) - TD_MIN(job->piece.from, job->file.bytes);
 }
 
 /* Now and then: how far we are, and whether to go on. */
@@ -207,10 +203,11 @@ static int poll_listener(struct slot *s, uint64_t items, uint64_t bytes, struct 
 	if (!l || (!l->progress && !l->stop))
 		return 0;
 	/* a compressed file yields more bytes than it has */
-	bytes = s->job.file.bytes ? TD_MIN(bytes, job_bytes(&s->job) - s->job.told_bytes) : bytes;
+	bytes = s->job.file.bytes ? TD_MIN(bytes, s->job.own_bytes - s->job.told_bytes) : bytes;
 	pthread_mutex_lock(&run->talk);
 	run->done_items += items;
 	run->done_bytes += bytes;
+	s->job.told_items += items;
 	s->job.told_bytes += bytes;
 	struct tundish_progress p = { run->done_items, 0, run->done_bytes, run->all_bytes };
 	if (l->progress)
@@ -242,7 +239,7 @@ static int walk_records(struct slot *s, struct tundish_reader *reader, struct tu
 		if (rc < 0)
 			return rc;
 	}
-	return rc < 0 ? rc : poll_listener(s, items, job_bytes(&s->job), e);
+	return rc < 0 ? rc : poll_listener(s, items, s->job.own_bytes, e);
 }
 
 /* Counting with whatever is to be checked. */
@@ -258,7 +255,7 @@ static int pass_records(struct slot *s, struct tundish_reader *reader, uint64_t 
 		if (rc < 0)
 			return rc;
 	}
-	return n < 0 ? (int)n : poll_listener(s, items, job_bytes(&s->job), e);
+	return n < 0 ? (int)n : poll_listener(s, items, s->job.own_bytes, e);
 }
 
 static int read_records(struct slot *s, struct tundish_reader *reader, uint64_t to, struct tundish_error *e)
@@ -277,7 +274,7 @@ static int read_records(struct slot *s, struct tundish_reader *reader, uint64_t 
 		if (rc < 0)
 			return rc;
 	}
-	return rc < 0 ? rc : poll_listener(s, items, job_bytes(&s->job), e);
+	return rc < 0 ? rc : poll_listener(s, items, s->job.own_bytes, e);
 }
 
 /* Keeps the reader to its piece, of a file as long as when it was listed. */
@@ -386,6 +383,15 @@ static int work(void *ctx, void *slot, unsigned worker, struct tundish_error *e)
 	return s->rc;
 }
 
+/* Of what was read in vain the bytes stay told: they are of the piece however it is read. */
+static void take_items_back(struct slot *s)
+{
+	pthread_mutex_lock(&s->run->talk);
+	s->run->done_items -= s->job.told_items;
+	pthread_mutex_unlock(&s->run->talk);
+	s->job.told_items = s->job.unpolled = 0;
+}
+
 /* Reads a piece from where the one before it ended. */
 static int read_again(struct run *run, struct slot *s, struct tundish_error *e)
 {
@@ -396,6 +402,7 @@ static int read_again(struct run *run, struct slot *s, struct tundish_error *e)
 	td_held_free(&s->job.held);
 	s->job.held = (struct td_held){ 0 };
 	s->job.file.records = s->job.file.faults = 0;
+	take_items_back(s);
 	s->job.piece.from = run->reached.offset;
 	int rc = read_piece(s, &own, &run->reached, e);
 	tundish_reader_close(own.reader);

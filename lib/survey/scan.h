@@ -38,7 +38,8 @@ struct td_scan_job {
 	const struct td_scan *scan;
 	struct td_held held;
 	struct tundish_listener hold; /* counts faults and holds them back */
-	uint64_t told_bytes, unpolled;
+	uint64_t own_bytes; /* of the file, as it was cut; 0 of a stream */
+	uint64_t told_items, told_bytes, unpolled;
 };
 
 struct td_scan {
