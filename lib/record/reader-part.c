@@ -69,11 +69,10 @@ int td_reader_find(struct tundish_reader *r, uint64_t from, uint64_t most, uint6
 {
 	uint64_t size = r->w.size, stop = r->stop, end = from + TD_MIN(most, size - TD_MIN(from, size));
 	td_window_forget(&r->w, from);
+	r->error = (struct tundish_error){ 0 };
 	r->vain = 0;
 	r->stop = r->w.size = end;
-	int rc = td_reader_begin(r, e);
-	if (rc == 0)
-		rc = td_reader_find_frame(r, e);
+	int rc = td_reader_find_frame(r, e);
 	bool found = rc == 0 && td_window_have(&r->w) >= TD_FRAME_EXTRA;
 	if (found)
 		*ret_offset = td_window_offset(&r->w);

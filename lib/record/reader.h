@@ -69,7 +69,8 @@ int td_reader_resume(struct tundish_reader *r, const struct td_reached *from, ui
     const struct tundish_listener *l, struct tundish_error *e);
 
 /* Where, from `from` on, the first good record starts that ends within `most` bytes: 1; 0:
- * nowhere. One may be found that lies inside another one. Leaves the reader at `from`. */
+ * nowhere. One may be found that lies inside another one. Leaves the reader at `from`, and an
+ * error behind it that it met before. */
 int td_reader_find(struct tundish_reader *r, uint64_t from, uint64_t most, uint64_t *ret_offset,
     struct tundish_error *e);
 

@@ -220,6 +220,19 @@ static void test_nested(void **state)
 	td_buf_free(&file);
 }
 
+/* Pieces that a walk cuts, until it meets damage. */
+static void test_walked(void **state)
+{
+	(void)state;
+	struct td_buf file = { 0 };
+	static uint8_t bytes[3000];
+	for (size_t i = 0; i < 400; i++)
+		add_frame(&file, bytes, sizeof bytes);
+	file.data[50 * (sizeof bytes + TD_FRAME_EXTRA)] ^= 1;
+	assert_same_bytes(&file, 10000, 90);
+	td_buf_free(&file);
+}
+
 /* Long stretches of nothing, and an end in the middle of a record. */
 static void test_gaps(void **state)
 {
@@ -268,6 +281,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pieces),
 		cmocka_unit_test(test_nested),
+		cmocka_unit_test(test_walked),
 		cmocka_unit_test(test_gaps),
 		cmocka_unit_test(test_forged),
 	};
