@@ -455,8 +455,10 @@ static int put(void *ctx, void *slot, struct tundish_error *e)
 		return rc;
 	pthread_mutex_lock(&run->talk);
 	rc = td_held_tell(&s->job.held, s->job.before ? &raised : run->scan->listener, e);
+	if (rc == 0)
+		rc = run->scan->merge(run->scan->ctx, &s->job, e);
 	pthread_mutex_unlock(&run->talk);
-	return rc < 0 ? rc : run->scan->merge(run->scan->ctx, &s->job, e);
+	return rc;
 }
 
 static void free_slot(void *slot)

@@ -57,7 +57,8 @@ struct td_scan {
 	/* In parallel, for each good record of a file in order. */
 	int (*record)(void *ctx, struct td_scan_job *job, const struct tundish_record *r,
 	    struct tundish_error *e);
-	/* One at a time, in the order of files and pieces; leaves the part empty. */
+	/* One at a time, in the order of files and pieces, and while nobody else talks to the
+	 * listener; leaves the part empty. */
 	int (*merge)(void *ctx, struct td_scan_job *job, struct tundish_error *e);
 	void (*free_part)(void *part);
 };
