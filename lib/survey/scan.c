@@ -360,7 +360,8 @@ static int read_piece(struct slot *s, struct open_reader *o, const struct td_rea
 		return rc;
 	note_file(s, o->reader);
 	td_reader_reached(o->reader, &s->end);
-	if (td_scan_last(&s->job)) {
+	/* errors of a reader stay */
+	if (rc < 0 || td_scan_last(&s->job)) {
 		tundish_reader_close(o->reader);
 		o->reader = NULL;
 	}
