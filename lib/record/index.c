@@ -155,7 +155,7 @@ int td_index_sidecar(struct td_index *ret, const char *path, const struct tundis
 
 /* ---- the walk ---- */
 
-static int walk(struct td_index *index, struct tundish_reader *r, struct tundish_error *e)
+int td_index_walk(struct td_index *index, struct tundish_reader *r, struct tundish_error *e)
 {
 	struct td_index_entry one;
 	uint64_t number;
@@ -191,7 +191,7 @@ int td_index_open(struct td_index *ret, const char *path, const struct tundish_l
 		rc = 0;
 	}
 	if (rc == 0)
-		rc = walk(&index, r, e);
+		rc = td_index_walk(&index, r, e);
 	tundish_reader_close(r);
 	if (rc < 0) {
 		td_index_free(&index);
@@ -213,6 +213,13 @@ static bool marks_agree(const struct td_index *index)
 			return false;
 	}
 	return true;
+}
+
+bool td_index_end_map(struct td_index *index)
+{
+	const struct td_index_entry *last = index->n ? &index->entries[index->n - 1] : NULL;
+	index->map.bytes = last ? last->offset + last->bytes : 0;
+	return (index->map.n > 0) == (index->n > 0) && marks_agree(index);
 }
 
 bool td_index_members_small(const struct td_index *index)
@@ -237,7 +244,6 @@ static int walk_members(struct td_index *index, const char *path, const struct t
 {
 	struct tundish_reader_options o;
 	struct tundish_reader *r;
-	struct td_pack_map *map = &index->map;
 	tundish_reader_options_init(&o);
 	o.crc = TUNDISH_CRC_LENGTH;
 	int rc = tundish_reader_open(&r, path, &o, e);
@@ -245,13 +251,11 @@ static int walk_members(struct td_index *index, const char *path, const struct t
 		return rc;
 	index->gzip = tundish_reader_compression(r) == TUNDISH_GZIP;
 	if (index->gzip)
-		rc = walk(index, r, e);
+		rc = td_index_walk(index, r, e);
 	tundish_reader_close(r);
 	if (rc < 0 || !index->gzip || index->faults)
 		return rc;
-	const struct td_index_entry *last = index->n ? &index->entries[index->n - 1] : NULL;
-	map->bytes = last ? last->offset + last->bytes : 0;
-	if ((map->n > 0) == (index->n > 0) && marks_agree(index))
+	if (td_index_end_map(index))
 		return 1;
 	td_notice(l, "the members in tundish.json do not fit %s; they are ignored", TD_ESC(path));
 	return 0;

@@ -9,6 +9,7 @@
 #include "packed.h"
 
 struct td_metadata;
+struct tundish_reader;
 
 struct td_index_entry {
 	uint64_t offset; /* of the frame, in what the file decompresses to */
@@ -35,6 +36,11 @@ int td_index_open(struct td_index *ret, const char *path, const struct tundish_l
  * one record, or it has damage. Errors: IO, NOT_FOUND, MEMORY. */
 int td_index_members(struct td_index *ret, struct td_pack_map *ret_map, const char *path,
     struct td_metadata *m, const struct tundish_listener *l, struct tundish_error *e);
+/* Adds all frames that an open reader walks to to an empty index; that is to be freed after an
+ * error, too. */
+int td_index_walk(struct td_index *index, struct tundish_reader *r, struct tundish_error *e);
+/* Sets where the map of a walked file ends. Whether members begin where its records do. */
+bool td_index_end_map(struct td_index *index);
 /* Whether no member holds much more than a record. */
 bool td_index_members_small(const struct td_index *index);
 /*

@@ -13,28 +13,12 @@
 #include "base/path.h"
 #include "record/reader.h"
 
-/* All frames by their headers; an error where one is damaged. */
-static int list_frames(struct td_index *all, struct tundish_reader *reader, struct tundish_error *e)
-{
-	uint64_t number;
-	size_t cap = 0;
-	int rc = 1;
-	while (rc > 0) {
-		if (!td_grow(&all->entries, &cap, all->n, sizeof *all->entries))
-			return td_err_memory(e);
-		rc = td_reader_walk(reader, &all->entries[all->n], &number, e);
-		all->n += rc > 0;
-	}
-	return rc;
-}
-
 /* Members that begin with records, as the reader has noted them. */
 static int list_members(struct td_index *all, const struct tundish_reader *reader, const char *path,
     struct tundish_error *e)
 {
 	size_t n;
 	const struct td_mark *marks = td_reader_marks(reader, &n);
-	const struct td_index_entry *last = all->n ? &all->entries[all->n - 1] : NULL;
 	all->gzip = true;
 	all->map.marks = calloc(n + 1, sizeof *marks);
 	if (!all->map.marks)
@@ -43,8 +27,7 @@ static int list_members(struct td_index *all, const struct tundish_reader *reade
 		memcpy(all->map.marks, marks, n * sizeof *marks);
 	all->map.n = n;
 	all->map.raw = td_reader_bytes(reader);
-	all->map.bytes = last ? last->offset + last->bytes : 0;
-	if ((n > 0) == (all->n > 0) && td_index_members_small(all))
+	if (td_index_end_map(all) && td_index_members_small(all))
 		return 0;
 	return td_err(e, TUNDISH_E_UNSUPPORTED, "%s: a compressed file can be indexed where it consists of small "
 	    "gzip members that begin with records, as tundish writes them", TD_ESC(path));
@@ -97,7 +80,7 @@ static int list_file(struct td_index *all, const char *path, const struct tundis
 	if (rc == 0 && gzip)
 		td_reader_note(reader);
 	if (rc == 0)
-		rc = list_frames(all, reader, e);
+		rc = td_index_walk(all, reader, e);
 	if (rc == 0 && gzip)
 		rc = list_members(all, reader, path, e);
 	tundish_reader_close(reader);
