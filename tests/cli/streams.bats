@@ -330,7 +330,7 @@ PY
 	(ulimit -f 30 && trap '' XFSZ && run_split 3 convert - -o no/x --shards 1 --labels none <a.tar)
 	export TMPDIR=$PWD/none
 	run_split 3 convert - -o no/x --shards 1 --labels none <a.tar
-	holds "$stderr" "$PWD/none: temporary file: No such file or directory"
+	holds "$stderr" "$PWD/none: temporary file: no such folder"
 	[ ! -e no ]
 }
 
