@@ -163,7 +163,7 @@ class Sequences(unittest.TestCase):
     def test_lists(self):
         """Lists of SequenceExamples are padded as TensorFlow pads them."""
         generator = np.random.default_rng(4)
-        path = folder("sequences") / "s.tfrecord"
+        path = folder("sequence-lists") / "s.tfrecord"
 
         def steps(values):
             return tf.train.FeatureList(feature=values)
