@@ -625,7 +625,7 @@ struct tundish_flow_options {
 	const char *const *mix;
 	size_t n_mix;
 	unsigned min_per_source; /* in each batch, reached by records drawn once more; 0 */
-	int no_reshuffle;     /* all epochs have the order of the first one; 0 */
+	int no_reshuffle;     /* all epochs have the order of the first one; 0. Not with a sampler or a mix */
 	unsigned cycle_length;/* read so many files in turn; 1 */
 	unsigned block_length;/* records of a file before it is the next one's turn; 1 */
 	uint64_t seed;	     /* 0 */

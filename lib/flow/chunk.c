@@ -43,7 +43,9 @@ uint64_t td_item_read_bytes(const struct td_records *set, const struct td_item *
 	uint64_t bytes = item->spot.entry.bytes;
 	if (item->kept)
 		return 0;
-	bytes = bytes > set->max_bytes ? 0 : bytes;
+	/* a record of this size is not read; of raw data it is an estimate */
+	if (bytes > set->max_bytes && !td_records_part(set, item->spot.file))
+		bytes = 0;
 	return item->shelved ? TD_MAX(item->shelved, bytes) + SHELF_ALIGN : bytes;
 }
 

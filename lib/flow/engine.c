@@ -608,8 +608,10 @@ int td_engine_start(struct tundish_flow *f, struct tundish_error *e)
 
 void td_engine_stop(struct tundish_flow *f)
 {
-	if (!f->pool)
+	if (!f->pool) {
+		f->closing = true;
 		return;
+	}
 	td_pool_lock(f->pool);
 	f->closing = true;
 	td_pool_wake(f->pool, td_pool_threads(f->pool));

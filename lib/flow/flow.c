@@ -48,6 +48,9 @@ static int check_options(const struct tundish_flow_options *o, struct tundish_er
 	if (o->sampler && o->n_mix)
 		return td_err(e, TUNDISH_E_USAGE, "a sampler and a mix both say what comes when: one of "
 		    "them");
+	if (o->no_reshuffle && (o->sampler || o->n_mix))
+		return td_err(e, TUNDISH_E_USAGE, "a sampler and a mix draw anew in each epoch: no-reshuffle does not "
+		    "go with them");
 	if (o->min_per_source && !o->n_mix)
 		return td_err(e, TUNDISH_E_USAGE, "there are no sources to hold a minimum of without a mix");
 	if (o->n_mix && (o->skip || o->limit))

@@ -161,7 +161,7 @@ static int fold_items(struct td_records *set, const struct td_part *part, size_t
 		if (!td_items_same_group(part->items, i))
 			runs->first[runs->n++] = i - first;
 	}
-	while (i < all && td_items_same_group(part->items, i))
+	while (runs->n > 0 && i < all && td_items_same_group(part->items, i))
 		i++;
 	runs->first[runs->n] = i - first;
 	return 0;

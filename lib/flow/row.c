@@ -43,8 +43,8 @@ struct stand_in {
 	uint64_t bytes;
 };
 
-/* Another record of this rank's share; of a stream, one of those at its start, which are
- * kept. False when it cannot be read. */
+/* Another record, the same for any number of ranks that share them; of a stream, one of
+ * those at its start, which are kept. False when it cannot be read. */
 static bool draw_stand_in(struct tundish_flow *f, struct td_hand *hand, const struct td_item *item,
     struct td_rng *rng, struct stand_in *ret)
 {
@@ -56,8 +56,7 @@ static bool draw_stand_in(struct tundish_flow *f, struct td_hand *hand, const st
 		*ret = (struct stand_in){ p->spot, p->data.data, p->data.len };
 		return s->n_peeked > 0;
 	}
-	uint64_t j = td_rng_below(rng, f->share.positions);
-	uint64_t position = td_share_place(&f->share, j) % f->share.records;
+	uint64_t position = td_rng_below(rng, f->share.records);
 	if (td_sampler_at(&f->sampler, item->epoch, position, &pick) < 0)
 		return false;
 	ret->spot = td_records_spot(&f->set, pick.record);

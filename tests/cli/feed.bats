@@ -226,6 +226,26 @@ PY
 	[[ "$stderr" != *replaced* ]]
 }
 
+@test "--last drop: the same others take the places for any number of ranks" {
+	records r 0 64
+	python3 - r <<'PY'
+import struct, sys
+data = bytearray(open(sys.argv[1], "rb").read())
+at, n = 0, 0
+while at < len(data):
+    length, = struct.unpack_from("<Q", data, at)
+    if n % 5 == 0:
+        data[at + 12] ^= 1
+    at, n = at + length + 16, n + 1
+open(sys.argv[1], "wb").write(data)
+PY
+	ids() { "$TUNDISH" feed r --last drop --ops select:id --to raw -q "$@" 2>/dev/null | od -An -td8 -v -w8; }
+	ids --batch 32 >all
+	paste -d '\n' <(ids --batch 16 --rank 0 --world 2) <(ids --batch 16 --rank 1 --world 2) >both
+	[ "$(wc -l <all)" = 64 ]
+	cmp all both
+}
+
 @test "--sampler and --mix: proportions, source_id, what was drawn once more" {
 	records a 0 60
 	records b 60 30
@@ -618,6 +638,11 @@ make_twins() {
 	for order in buffer:9 shards+buffer:5; do
 		same "$(ids 'z-*' --batch 90 --epochs 2 --shuffle $order --no-reshuffle)" \
 			"$(ids 'r-*' --batch 90 --epochs 2 --shuffle $order --no-reshuffle)"
+	done
+	for who in "--sampler stratified:label" "--mix a=r-1:1 --mix b=r-2:1"; do
+		# shellcheck disable=SC2086
+		run_split 2 feed $([[ $who = --mix* ]] || echo r-1) $who --no-reshuffle --ops select:label --to null
+		holds "$stderr" "no-reshuffle does not go with"
 	done
 	run_split 2 feed z-1 --shuffle full --ops select:id --to null
 	for way in buffer:N block:N '"tundish shard"'; do
