@@ -8,6 +8,17 @@
 #include "media/image.h"
 #include "record/sample.h"
 
+bool td_array_beside(struct td_beside *ret, const char *path, const char *asked)
+{
+	if (asked)
+		return td_beside_tensor(ret, path, asked);
+	for (size_t i = 0; i < TD_KEYS; i++) {
+		if (td_beside_tensor(ret, path, td_image_keys[i]))
+			return true;
+	}
+	return false;
+}
+
 bool td_array_elem(enum td_elem *ret, const struct tundish_record *r)
 {
 	struct tundish_feature f;
@@ -55,7 +66,7 @@ bool td_array_take(struct td_array *ret, const struct tundish_record *r, const s
 {
 	struct td_array a = { .elem = elem };
 	bool own = own_shape(&a, r, f);
-	bool named = own || td_key_rank(f->key, f->key_bytes, asked, td_image_keys) >= 0;
+	bool named = (own && !asked) || td_key_rank(f->key, f->key_bytes, asked, td_image_keys) >= 0;
 	if (f->kind != TUNDISH_BYTES || f->count != 1 || !named ||
 	    tundish_feature_bytes(f, 0, &a.data, &a.bytes) != 1 ||
 	    td_image_probe(a.data, a.bytes) != TD_IMAGE_NONE || a.bytes % td_elem_bytes(elem))

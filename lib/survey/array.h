@@ -12,10 +12,13 @@ struct td_array {
 	size_t bytes; /* of whole elements */
 };
 
+/* The shape that the files beside a set give the array `asked` for, or else that of the
+ * usual names; false: none. */
+bool td_array_beside(struct td_beside *ret, const char *path, const char *asked);
 /* The type that a record gives its array; false: it holds none. */
 bool td_array_elem(enum td_elem *ret, const struct tundish_record *r);
-/* Whether the feature is an array: of the usual name of pictures or the one that is `asked`
- * for, or called NAME/value with NAME/shape beside it. `beside` is the shape that the set
+/* Whether the feature is an array: the one that is `asked` for, or where none is (NULL), of
+ * the usual names of pictures or called NAME/value with NAME/shape beside it. `beside` is the shape that the set
  * gives it where the record does not; NULL. */
 bool td_array_take(struct td_array *ret, const struct tundish_record *r, const struct tundish_feature *f,
     enum td_elem elem, const char *asked, const struct td_beside *beside);

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/outfile.h"
+#include "record/sample.h"
 
 static bool is_real(enum td_elem elem)
 {
@@ -120,19 +121,32 @@ static int add_array(struct td_bands *b, const struct td_array *a, struct tundis
 	return 1;
 }
 
+/* Features of a record come in any order: the best of the usual names, then the least one. */
+static bool comes_before(const struct tundish_feature *a, const struct tundish_feature *b, const char *asked)
+{
+	int rank_a = td_key_rank(a->key, a->key_bytes, asked, td_image_keys);
+	int rank_b = td_key_rank(b->key, b->key_bytes, asked, td_image_keys);
+	if (rank_a != rank_b)
+		return (unsigned)rank_a < (unsigned)rank_b;
+	int order = memcmp(a->key, b->key, TD_MIN(a->key_bytes, b->key_bytes));
+	return order ? order < 0 : a->key_bytes < b->key_bytes;
+}
+
 int td_bands_record(struct td_bands *b, const struct tundish_record *r, const char *asked,
     const struct td_beside *beside, struct tundish_error *e)
 {
-	struct tundish_feature f;
-	struct td_array array;
+	struct tundish_feature f, best = { 0 };
+	struct td_array array, found = { 0 };
 	enum td_elem elem;
 	if (!td_array_elem(&elem, r))
 		return 0;
 	for (size_t at = 0; tundish_example_next(r->data, r->bytes, &at, &f) > 0;) {
-		if (td_array_take(&array, r, &f, elem, asked, beside))
-			return add_array(b, &array, e);
+		if (!td_array_take(&array, r, &f, elem, asked, beside) || (best.key && !comes_before(&f, &best, asked)))
+			continue;
+		best = f;
+		found = array;
 	}
-	return 0;
+	return best.key ? add_array(b, &found, e) : 0;
 }
 
 int td_bands_merge(struct td_bands *b, struct td_bands *part, struct tundish_error *e)

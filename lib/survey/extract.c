@@ -99,7 +99,7 @@ static int write_array(const char *folder, const char *prefix, const struct tund
 	return rc;
 }
 
-int td_extract(const char *folder, const char *prefix, const struct tundish_record *r,
+int td_extract(const char *folder, const char *prefix, const struct tundish_record *r, const char *asked,
     const struct td_beside *beside, struct tundish_error *e)
 {
 	struct tundish_feature f;
@@ -111,7 +111,7 @@ int td_extract(const char *folder, const char *prefix, const struct tundish_reco
 	for (size_t at = 0; rc == 0 && tundish_example_next(r->data, r->bytes, &at, &f) > 0;) {
 		if (!arrays)
 			rc = extract_feature(folder, prefix, r, &f, &k, e);
-		else if (td_array_take(&array, r, &f, dtype, NULL, beside))
+		else if (td_array_take(&array, r, &f, dtype, asked, beside))
 			rc = write_array(folder, prefix, r, k++, &array, e);
 	}
 	if (rc == 0 && td_message_kind(r->data, r->bytes) == TD_MESSAGE_SEQUENCE)

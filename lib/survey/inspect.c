@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "base/err.h"
 #include "base/thread.h"
 #include "diff.h"
@@ -79,11 +80,8 @@ static bool offer(const struct run *run, struct part *part, const struct td_scan
 /* What lies beside a file says of its arrays. */
 static const struct td_beside *beside_of(struct part *part, const struct run *run, const struct td_scan_file *file)
 {
-	const char *asked = run->look.keys.image;
 	if (part->looked != file->number + 1)
-		part->has_beside = false;
-	for (size_t i = 0; part->looked != file->number + 1 && i < (asked ? 1 : TD_KEYS) && !part->has_beside; i++)
-		part->has_beside = td_beside_tensor(&part->beside, file->path, asked ? asked : td_image_keys[i]);
+		part->has_beside = td_array_beside(&part->beside, file->path, run->look.keys.image);
 	part->looked = file->number + 1;
 	return part->has_beside ? &part->beside : NULL;
 }
@@ -95,7 +93,7 @@ static int extract(const struct run *run, const struct td_scan_job *job, const s
 	char prefix[24] = "";
 	if (s->paths.n > 1)
 		snprintf(prefix, sizeof prefix, "%05zu-", job->file.number);
-	return td_extract(s->options.extract, prefix, r, beside_of(job->part, run, &job->file), e);
+	return td_extract(s->options.extract, prefix, r, s->options.image_key, beside_of(job->part, run, &job->file), e);
 }
 
 static int look_at(void *ctx, struct td_scan_job *job, const struct tundish_record *r,
@@ -265,8 +263,6 @@ static int inspect_set(struct tundish_survey *s, const char *const *paths, size_
 		return td_err(e, TUNDISH_E_BAD, "the set is not whole");
 	if (o->extract && (rc = td_extract_folder(o->extract, e)) < 0)
 		return rc;
-	for (size_t i = 0; o->extract && o->record >= 0 && i < TD_KEYS && !s->has_beside; i++)
-		s->has_beside = td_beside_tensor(&s->beside, s->paths.paths[0], td_image_keys[i]);
 	if (o->record >= 0)
 		return td_survey_single(s, e);
 	rc = o->diff ? td_survey_diff(s, e) : survey_set(s, e);

@@ -2,6 +2,7 @@
  * One record of a set, found by its number through all files. */
 #include <inttypes.h>
 
+#include "array.h"
 #include "base/err.h"
 #include "extract.h"
 #include "record/metadata.h"
@@ -26,12 +27,15 @@ static int seek_record(struct tundish_reader *reader, uint64_t *wanted, struct t
 static int take_record(struct tundish_survey *s, const char *path, const struct tundish_record *r,
     struct tundish_error *e)
 {
-	const char *folder = s->options.extract;
+	const char *folder = s->options.extract, *asked = s->options.image_key;
+	struct td_beside beside;
 	int rc = td_survey_show(s, path, r, e);
 	if (rc == 0 && !td_buf_add(&s->record, r->data, r->bytes))
 		rc = td_err_memory(e);
 	s->has_record = rc == 0;
-	return rc == 0 && folder ? td_extract(folder, "", r, s->has_beside ? &s->beside : NULL, e) : rc;
+	if (rc < 0 || !folder)
+		return rc;
+	return td_extract(folder, "", r, asked, td_array_beside(&beside, path, asked) ? &beside : NULL, e);
 }
 
 /* The same in a file: 1 when it was there and shown. */

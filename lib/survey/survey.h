@@ -40,8 +40,6 @@ struct tundish_survey {
 	json_t *pictures; /* in files of their own; NULL */
 	json_t *sources;  /* files of other raw data; NULL */
 	struct td_buf json, text;
-	struct td_beside beside; /* of one record: the shape that the set gives its array */
-	bool has_beside;
 	struct td_buf record; /* the one that was shown */
 	bool has_record;
 };

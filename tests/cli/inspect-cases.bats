@@ -346,6 +346,32 @@ for b in bands:
 PY
 }
 
+@test "--stats of arrays: by the key, wherever it stands in a record" {
+	python3 - <<'PY'
+import struct
+def field(number, data):
+    return bytes([number << 3 | 2, len(data)]) + data
+features = [(b"dtype", field(1, field(1, b"uint8")))]
+for name, value in ((b"image", 10), (b"aux", 200)):
+    features.append((name + b"/shape", field(3, field(1, bytes([2, 2, 3])))))
+    features.append((name + b"/value", field(1, field(1, bytes([value] * 12)))))
+with open("two", "wb") as f:
+    for order in features, features[::-1]:
+        example = b"".join(field(1, field(1, k) + field(2, v)) for k, v in order)
+        record = bytes([1 << 3 | 2]) + bytes([len(example) & 127 | 128, len(example) >> 7]) + example
+        f.write(struct.pack("<QI", len(record), 0) + record + bytes(4))
+PY
+	tundish shard -q --crc off two -o set/s --shards 1
+	run_split 0 inspect --stats s.json --image-key image/value set
+	jq -e '.arrays == 2 and .max == [10, 10, 10] and .min == .max' s.json
+	run_split 0 inspect --stats s.json set
+	jq -e '.arrays == 2 and .max == [200, 200, 200] and .min == .max' s.json
+	tundish inspect -q --extract one --image-key image/value set >/dev/null
+	tundish inspect -q --extract all set >/dev/null
+	same "$(find one -name '*.npy' | wc -l)" 2
+	same "$(find all -name '*.npy' | wc -l)" 4
+}
+
 @test "--stats of arrays: exact, of any type, for any threads" {
 	for type in "u1 <B 1" "i2 <h 2" "u4 <I 13" "i8 <q 14" "f4 <f 4" "f8 <d 5"; do
 		set -- $type
