@@ -52,7 +52,7 @@ static int make_sample(void *ctx, struct td_taken *sample, unsigned worker, stru
 		.class = classes ? (const char *)sample->class.data : NULL,
 		.group = sample->group.len ? (const char *)sample->group.data : NULL,
 		.group_len = sample->group.len ? sample->group.len - 1 : 0,
-		.keys = item ? td_convert_keys(c) : sample->clip ? &c->frames : sample->sound ? &c->audio : &c->image,
+		.keys = item ? c->listed_keys : sample->clip ? &c->frames : sample->sound ? &c->audio : &c->image,
 	};
 	int rc = td_taken_load(&h->loaded, &h->path, sample, &c->list, &c->cut, e);
 	if (rc == 0 && sample->row)
@@ -100,6 +100,7 @@ int td_convert_stream(struct convert *c, struct tundish_error *e)
 		.ctx = c,
 	};
 	c->alike = false; /* others may come */
+	c->listed_keys = td_convert_keys(c);
 	if (c->list.classes.fixed) {
 		c->p.classes = c->list.classes;
 		c->list.classes = (struct td_classes){ 0 };

@@ -55,6 +55,7 @@ struct convert {
 	struct td_buf path; /* for place() */
 	struct td_list_options listing;
 	struct td_intake *intake;
+	const struct array_keys *listed_keys; /* of the listing before the first item of a stream */
 	struct td_classes fixed; /* of a set that is added to */
 	uint64_t streamed;	 /* items that a stream had, good ones; of the listing with it, too */
 	bool all_grouped;	 /* each of them is of a group */

@@ -528,13 +528,14 @@ static int prepare(struct run *run, struct tundish_error *e)
 	return rc ? rc : td_pieces_init(&run->pieces, &p->set, p->plan.n_shards, p->compression, p->o->level, e);
 }
 
-/* As many jobs as memory has room for, and open files. */
-static unsigned slots_of(uint64_t memory, unsigned threads)
+/* As many jobs as memory has room for, and open files besides each shard's two. */
+static unsigned slots_of(uint64_t memory, unsigned threads, uint64_t shards)
 {
 	struct rlimit files;
 	uint64_t most = TD_MIN(memory / 4 / JOB_BYTES, (uint64_t)4 + 4 * threads);
+	uint64_t others = 2 * shards + 2 * threads + 96;
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0)
-		most = TD_MIN(most, (uint64_t)files.rlim_cur / (4 * BLOCK_FILES));
+		most = TD_MIN(most, (files.rlim_cur - TD_MIN(files.rlim_cur, others)) / (4 * BLOCK_FILES));
 	return (unsigned)TD_MAX(most, (uint64_t)2);
 }
 
@@ -546,7 +547,7 @@ static int run_loop(struct run *run, struct tundish_error *e)
 	const struct td_ordered loop = {
 		.job_bytes = sizeof(struct job),
 		.threads = threads,
-		.slots = slots_of(memory, threads),
+		.slots = slots_of(memory, threads, p->plan.n_shards),
 		.max_bytes = memory / 4,
 		.take = take,
 		.work = work,

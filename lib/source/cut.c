@@ -147,7 +147,6 @@ static int parse_nodata(struct td_cut *cut, const char *spec, struct tundish_err
 	return 0;
 }
 
-/* "gt.hdr", "gt.hdr:center", "gt.hdr:majority" */
 /* One that is for all is told of before anything is done. */
 static int try_raster(const char *path, struct tundish_error *e)
 {
@@ -162,6 +161,7 @@ static int try_raster(const char *path, struct tundish_error *e)
 	return td_err(e, gone ? rc : TUNDISH_E_USAGE, "label-raster: %s: %s", TD_ESC(path), why.text);
 }
 
+/* "gt.hdr", "gt.hdr:center", "gt.hdr:majority" */
 static int parse_label_raster(struct td_cut *cut, const char *spec, struct tundish_error *e)
 {
 	const char *colon = spec ? strrchr(spec, ':') : NULL;

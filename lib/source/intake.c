@@ -528,6 +528,11 @@ static int give_group(struct td_intake *s, struct td_taken *out, struct tundish_
 	if (s->given == 0) {
 		s->given = s->n_group;
 		leave_rest(s, numbers);
+		if (w->code == 0 && numbers && numbers->code < 0) {
+			w->code = numbers->code;
+			if (!td_taken_text(&w->reason, (const char *)numbers->reason.data, strlen((const char *)numbers->reason.data)))
+				return td_err_memory(e);
+		}
 		if (w->code < 0 || is_picture(w)) {
 			rc = give_member(s, out, w, e);
 			return rc < 0 ? rc : end_group_item(s, out, NULL, e);

@@ -62,7 +62,7 @@ bool td_seen_add(struct td_seen *s, const char *name)
 
 void td_seen_tell(struct td_seen *s, const char *archive, const struct tundish_listener *l)
 {
-	if (s->twice)
+	if (s->first)
 		td_notice(l, "%s: %" PRIu64 " member%s %s a name that another one has, first %s: all are kept",
 		    TD_ESC(archive), s->twice, s->twice > 1 ? "s" : "", s->twice > 1 ? "have" : "has", TD_ESC(s->first));
 	size_t most = s->most;

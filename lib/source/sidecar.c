@@ -144,7 +144,7 @@ static const json_t *label_of(const struct td_labels *labels, const json_t *o)
 
 bool td_sidecar_label(struct td_buf *out, const struct td_labels *labels, const void *json, size_t bytes)
 {
-	json_t *o = json_loadb(json, bytes, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
+	json_t *o = json_loadb(json, bytes, JSON_REJECT_DUPLICATES, NULL);
 	const json_t *v = json_is_object(o) ? label_of(labels, o) : NULL;
 	out->len = 0;
 	bool ok = v && !json_is_real(v) && put_scalar(out, v) && out->len > 1;

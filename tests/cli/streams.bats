@@ -256,6 +256,24 @@ PY
 	fi
 }
 
+@test "damaged numbers of a group are bad in a stream, too" {
+	python3 - "$DATA/arrays" <<'PY'
+import sys, zipfile
+with zipfile.ZipFile("a.zip", "w") as z:
+    z.write(sys.argv[1] + "/field.hdr", "a.hdr")
+    z.write(sys.argv[1] + "/field.img", "a.img")
+    z.writestr("a.cls", "3")
+pixels = open(sys.argv[1] + "/field.img", "rb").read()
+data = bytearray(open("a.zip", "rb").read())
+data[data.index(pixels) + len(pixels) // 2] ^= 1
+open("bad.zip", "wb").write(data)
+PY
+	run_split 0 convert - -o good/x --shards 1 <a.zip
+	holds "$output" "1 written, 0 bad"
+	run_split 3 convert - -o no/x --shards 1 <bad.zip
+	holds "$stderr" "-/a.hdr: ZIP bad CRC"
+}
+
 @test "archives below a folder are named, and read when they are sources" {
 	make tar a.tar
 	mkdir -p in/cat deep
