@@ -15,7 +15,7 @@
 #include "shelf.h"
 #include "stream.h"
 
-static const char one_by_one[] = "records that can be found by position, not a stream or compressed "
+const char td_by_position[] = "records that can be found by position, not a stream or compressed "
     "files without gzip members of our own; \"tundish shard\" makes such a set";
 
 /* What cannot be done in any order of records that come one after the other. */
@@ -24,19 +24,19 @@ static int check_stream_order(const struct tundish_flow *f, const struct tundish
 {
 	if ((spec->kind != TD_ORDER_OFF && spec->kind != TD_ORDER_BUFFER) || spec->group)
 		return td_err(e, TUNDISH_E_USAGE, "shuffle %s needs %s, for full and block:N; buffer:N "
-		    "does without", TD_ESC(o->shuffle), one_by_one);
+		    "does without", TD_ESC(o->shuffle), td_by_position);
 	if (o->sampler)
 		return td_err(e, TUNDISH_E_USAGE, "a sampler needs the labels of all records before the first batch, and "
-		    "%s", one_by_one);
+		    "%s", td_by_position);
 	if (o->n_mix)
 		return td_err(e, TUNDISH_E_USAGE, "a mix deals out as many records as each source has, so it needs %s",
-		    one_by_one);
+		    td_by_position);
 	if (pipe && spec->shards)
 		return td_err(e, TUNDISH_E_USAGE, "standard input has its place among the files: shards "
 		    "cannot be shuffled with it");
 	if ((o->skip || o->limit) && (spec->shards || spec->cycle > 1) && f->set.files.n > 1)
 		return td_err(e, TUNDISH_E_USAGE, "skip and limit in files that are read in turn need %s",
-		    one_by_one);
+		    td_by_position);
 	if (TD_MIN(spec->cycle, f->set.files.n) > td_files_most())
 		return td_err(e, TUNDISH_E_USAGE, "%" PRIu64 " files in turn are more than may be open, %zu",
 		    spec->cycle, td_files_most());
@@ -341,7 +341,7 @@ int td_plan_cache(struct tundish_flow *f, const struct tundish_flow_options *o,
 	if (kind == TD_CACHE_NONE)
 		return 0;
 	if (f->set.stream)
-		return td_err(e, TUNDISH_E_USAGE, "a cache needs %s", one_by_one);
+		return td_err(e, TUNDISH_E_USAGE, "a cache needs %s", td_by_position);
 	/* what is kept would be exact, and batches are the same with a cache and without */
 	if (kind >= TD_CACHE_DECODED && r->chain.n && r->chain.ops[0].fast)
 		return td_err(e, TUNDISH_E_USAGE, "decode:fast goes with caches of raw records and of indexes only");

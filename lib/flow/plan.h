@@ -3,6 +3,9 @@
 #pragma once
 #include "engine.h"
 
+/* What is wanted of records where it does not do to read them one after the other. */
+extern const char td_by_position[];
+
 /* Once the records are listed: fills in f->sampler, f->share, the end and the start, or for
  * a stream what it is to do. Errors: USAGE, and those of sampler.h. */
 int td_plan_order(struct tundish_flow *f, const struct tundish_flow_options *o,

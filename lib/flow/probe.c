@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "groups.h"
+#include "plan.h"
 #include "stream.h"
 
 #define LOOKS 16
@@ -392,8 +393,7 @@ static int check_clips(const struct tundish_flow *f, const struct td_keys *asked
 	const struct td_peek *first = f->stream.n_peeked ? &f->stream.peeked[0] : NULL;
 	bool grouped = f->set.groups;
 	if (first && td_groups_frame_of(first->data.data, first->data.len, asked))
-		return td_err(e, TUNDISH_E_USAGE, "a clip of several records needs records that can be found by position, "
-		    "not a stream or compressed files without gzip members of our own; \"tundish shard\" makes such a set");
+		return td_err(e, TUNDISH_E_USAGE, "a clip of several records needs %s", td_by_position);
 	if (!any_image(r))
 		return td_err(e, TUNDISH_E_USAGE, "clip needs a list of frames that goes out: image, image/encoded "
 		    "or frames, a feature or a list of SequenceExamples; name it");

@@ -78,11 +78,7 @@ static int finish_stream(void *ctx, struct tundish_error *e)
 	}
 	c->all_grouped = grouped == c->streamed;
 	c->mixed = c->list.arrays.n > 0 && c->list.arrays.n < c->streamed;
-	json_decref(c->p.about);
-	c->p.about = td_about_json(&c->list.about);
-	c->p.left_out = c->list.left_out + c->list.parts_left_out;
-	c->p.left_out_what = c->list.parts_left_out ? "others" : c->list.left_out == 1 ? "other file" : "other files";
-	memcpy(c->p.left_out_kinds, c->list.left_out_kinds, sizeof c->p.left_out_kinds);
+	td_convert_listed(c);
 	c->p.found = c->p.written + c->p.bad.count + c->p.left_out;
 	return td_convert_features(c, e);
 }

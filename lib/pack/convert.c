@@ -93,11 +93,17 @@ static int list_items(struct convert *c, struct tundish_error *e)
 		c->p.threads = (unsigned)TD_MIN((uint64_t)c->p.threads,
 		    TD_MAX(td_memory(o->memory) / 2 / c->list.work_bytes, (uint64_t)1));
 	c->p.found = c->list.found;
+	td_convert_listed(c);
+	return 0;
+}
+
+void td_convert_listed(struct convert *c)
+{
+	json_decref(c->p.about);
+	c->p.about = td_about_json(&c->list.about);
 	c->p.left_out = c->list.left_out + c->list.parts_left_out;
 	c->p.left_out_what = c->list.parts_left_out ? "others" : c->list.left_out == 1 ? "other file" : "other files";
-	c->p.about = td_about_json(&c->list.about);
 	memcpy(c->p.left_out_kinds, c->list.left_out_kinds, sizeof c->p.left_out_kinds);
-	return 0;
 }
 
 /* skip and limit are of the listed items; what they leave away was not found. */

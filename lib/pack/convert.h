@@ -66,6 +66,8 @@ const struct array_keys *td_convert_keys(const struct convert *c);
 /* Appends the frame of what the hand has loaded. */
 int td_convert_record(struct convert *c, const struct subject *s, struct hand *h, struct td_buf *frames,
     struct tundish_error *e);
+/* What the listing tells of its headers and of what was left out; again when it has grown. */
+void td_convert_listed(struct convert *c);
 /* Names the features, when all is known of them. */
 int td_convert_features(struct convert *c, struct tundish_error *e);
 /* convert-stream.c: all of it, in place of a plan. */

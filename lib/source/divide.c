@@ -88,21 +88,10 @@ static int find_group(struct divide *d, struct td_item *item, const char *group)
 	return ok ? 0 : td_err_memory(d->e);
 }
 
-/* The text behind this one in a list of them. */
-static const char *next_text(const char *text)
-{
-	return text ? text + strlen(text) + 1 : NULL;
-}
-
-static const char *first_text(const struct td_buf *texts)
-{
-	return texts->len ? (const char *)texts->data : NULL;
-}
-
 static int add_parts(struct divide *d, const struct td_item *file, const struct td_parts *parts)
 {
-	const char *label = d->own_labels ? first_text(&parts->labels) : NULL;
-	const char *group = first_text(&parts->groups);
+	const char *label = d->own_labels ? td_first_text(&parts->labels) : NULL;
+	const char *group = td_first_text(&parts->groups);
 	struct td_item item = *file;
 	int rc = 0;
 	item.bytes = parts->bytes;
@@ -120,8 +109,8 @@ static int add_parts(struct divide *d, const struct td_item *file, const struct 
 			rc = find_group(d, &item, group);
 		if (rc == 0)
 			rc = add_item(d, &item);
-		label = next_text(label);
-		group = next_text(group);
+		label = td_next_text(label);
+		group = td_next_text(group);
 	}
 	return rc;
 }

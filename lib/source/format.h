@@ -2,6 +2,7 @@
  * What a kind of raw data can do. A new format is one file and one line in the table. */
 #pragma once
 #include <jansson.h>
+#include <string.h>
 
 #include "align.h"
 #include "av.h"
@@ -113,6 +114,15 @@ struct td_parts {
 	json_t *about; /* what the file says of itself, for all of the set; NULL */
 };
 void td_parts_free(struct td_parts *parts);
+/* Through `labels` and `groups`, item by item; NULL where nothing is said. */
+static inline const char *td_first_text(const struct td_buf *texts)
+{
+	return texts->len ? (const char *)texts->data : NULL;
+}
+static inline const char *td_next_text(const char *text)
+{
+	return text ? text + strlen(text) + 1 : NULL;
+}
 
 struct td_pixels;
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/outfile.h"
 #include "intake-inside.h"
 #include "media/raster.h"
 
@@ -89,12 +88,6 @@ int td_hold_numbers(struct td_hold *h, struct td_waiting *numbers, struct td_wai
 	return put_in(h, &h->numbers, &h->numbers_cap, &h->n_numbers, numbers, e);
 }
 
-static int write_to(int fd, const struct td_buf *data, struct tundish_error *e)
-{
-	int rc = td_write_all(fd, data->data, data->len);
-	return rc < 0 ? td_err_errno(e, -rc, "a temporary file") : 0;
-}
-
 int td_hold_join(struct td_spilled **ret, const struct td_waiting *header, struct td_waiting *numbers,
     struct tundish_error *e)
 {
@@ -106,10 +99,10 @@ int td_hold_join(struct td_spilled **ret, const struct td_waiting *header, struc
 	if (s->data_fd < 0) {
 		rc = td_spilled_add_data(s, e);
 		if (rc == 0)
-			rc = write_to(s->data_fd, &numbers->data, e);
+			rc = td_spilled_put(s->data_fd, numbers->data.data, numbers->data.len, e);
 	}
 	if (rc == 0)
-		rc = write_to(s->fd, &header->data, e);
+		rc = td_spilled_put(s->fd, header->data.data, header->data.len, e);
 	if (rc < 0)
 		td_spilled_drop(s);
 	else

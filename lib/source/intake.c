@@ -9,7 +9,6 @@
 
 #include "assign.h"
 #include "base/err.h"
-#include "base/outfile.h"
 #include "base/path.h"
 #include "base/thread.h"
 #include "group.h"
@@ -89,9 +88,9 @@ static int pour(struct td_intake *s, struct td_waiting *w, bool numbers, uint64_
 	if (rc < 0)
 		return rc;
 	int to = numbers ? w->file->data_fd : w->file->fd;
-	int written = td_write_all(to, w->data.data, w->data.len);
-	if (written < 0)
-		return td_err_errno(&s->why, -written, "a temporary file");
+	rc = td_spilled_put(to, w->data.data, w->data.len, &s->why);
+	if (rc < 0)
+		return rc;
 	uint64_t done = w->data.len;
 	w->data.len = 0;
 	return td_member_pour(to, s->a, s->archive, done, most, &s->why);
@@ -339,11 +338,6 @@ static void close_opened(struct opened *o)
 	o->file = NULL;
 }
 
-static const char *first_text(const struct td_buf *texts)
-{
-	return texts->len ? (const char *)texts->data : NULL;
-}
-
 /* Looks through a member that is a file, which is taken over: 1, or 0 where `out` says why not. */
 static int open_member(struct td_intake *s, struct td_taken *out, const struct td_waiting *w,
     struct td_spilled *file, struct tundish_error *e)
@@ -367,14 +361,9 @@ static int open_member(struct td_intake *s, struct td_taken *out, const struct t
 	}
 	file->index = o->parts.index;
 	o->parts.index = (struct td_buf){ 0 };
-	o->label = s->naming.labels.from == TD_LABELS_FOLDER ? first_text(&o->parts.labels) : NULL;
-	o->group = first_text(&o->parts.groups);
+	o->label = s->naming.labels.from == TD_LABELS_FOLDER ? td_first_text(&o->parts.labels) : NULL;
+	o->group = td_first_text(&o->parts.groups);
 	return td_listing_note(s->l, (const char *)o->name.data, &o->parts) ? 1 : td_err_memory(e);
-}
-
-static const char *next_text(const char *text)
-{
-	return text ? text + strlen(text) + 1 : NULL;
 }
 
 /* What no split may part. */
@@ -418,8 +407,8 @@ static int give_part(struct td_intake *s, struct td_taken *out, const char **ret
 		rc = td_err_memory(e);
 	*ret_own = o->label && (*o->label || p->unlabelled) ? o->label : NULL;
 	o->next++;
-	o->label = next_text(o->label);
-	o->group = next_text(o->group);
+	o->label = td_next_text(o->label);
+	o->group = td_next_text(o->group);
 	return rc < 0 ? rc : 1;
 }
 

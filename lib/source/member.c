@@ -10,7 +10,6 @@
 
 #include "base/err.h"
 #include "base/infile.h"
-#include "base/outfile.h"
 #include "group.h"
 #include "picture.h"
 
@@ -19,9 +18,8 @@ static int too_large(uint64_t bytes, uint64_t max_bytes, struct tundish_error *e
 	return td_err(e, TUNDISH_E_LIMIT, "%" PRIu64 " bytes, more than %" PRIu64, bytes, max_bytes);
 }
 
-/* Where it is packed, or holes are left out: through the module. */
-static int unpack(struct td_buf *out, int fd, const struct td_archived *m, uint64_t max_bytes, bool part,
-    struct tundish_error *e)
+/* Where it is packed, or holes are left out: through the module. To be closed. */
+static int open_packed(void **ret, int fd, const struct td_archived *m, struct tundish_error *e)
 {
 	const struct td_archiver *a = td_archiver(e);
 	void *archive;
@@ -34,8 +32,23 @@ static int unpack(struct td_buf *out, int fd, const struct td_archived *m, uint6
 	rc = a->next(archive, &entry, e);
 	if (rc == 0)
 		rc = td_err(e, TUNDISH_E_CORRUPT, "its header is gone");
-	if (rc > 0)
-		rc = a->read(archive, out, max_bytes, part, e);
+	if (rc < 0) {
+		a->close(archive);
+		return rc;
+	}
+	*ret = archive;
+	return 0;
+}
+
+static int unpack(struct td_buf *out, int fd, const struct td_archived *m, uint64_t max_bytes, bool part,
+    struct tundish_error *e)
+{
+	void *archive;
+	int rc = open_packed(&archive, fd, m, e);
+	if (rc < 0)
+		return rc;
+	const struct td_archiver *a = td_archiver(e);
+	rc = a->read(archive, out, max_bytes, part, e);
 	a->close(archive);
 	return rc;
 }
@@ -88,12 +101,6 @@ int64_t td_member_head(void *out, size_t bytes, const struct td_listing *l, cons
 
 #define POUR_BYTES ((size_t)1 << 20)
 
-static int put(int fd, const void *data, size_t bytes, struct tundish_error *e)
-{
-	int rc = td_write_all(fd, data, bytes);
-	return rc < 0 ? td_err_errno(e, -rc, "a temporary file") : 0;
-}
-
 int td_member_pour(int to, const struct td_archiver *a, void *archive, uint64_t done, uint64_t max_bytes,
     struct tundish_error *e)
 {
@@ -106,7 +113,7 @@ int td_member_pour(int to, const struct td_archiver *a, void *archive, uint64_t 
 		if (rc == 0 && done > max_bytes)
 			rc = td_err(e, TUNDISH_E_LIMIT, "more than %" PRIu64 " bytes", max_bytes);
 		if (rc == 0)
-			rc = put(to, piece.data, piece.len, e);
+			rc = td_spilled_put(to, piece.data, piece.len, e);
 	} while (rc == 0 && piece.len > 0);
 	td_buf_free(&piece);
 	return rc;
@@ -115,19 +122,12 @@ int td_member_pour(int to, const struct td_archiver *a, void *archive, uint64_t 
 /* What is packed goes there piece by piece: it need not have room in memory. */
 static int unpack_to(int to, int from, const struct td_archived *m, uint64_t max_bytes, struct tundish_error *e)
 {
-	const struct td_archiver *a = td_archiver(e);
 	void *archive;
-	struct td_entry entry;
-	if (!a)
-		return TUNDISH_E_MODULE;
-	int rc = a->open(&archive, from, m->at, TD_ARCHIVE_MEMBER, NULL, e);
+	int rc = open_packed(&archive, from, m, e);
 	if (rc < 0)
 		return rc;
-	rc = a->next(archive, &entry, e);
-	if (rc == 0)
-		rc = td_err(e, TUNDISH_E_CORRUPT, "its header is gone");
-	if (rc > 0)
-		rc = td_member_pour(to, a, archive, 0, max_bytes, e);
+	const struct td_archiver *a = td_archiver(e);
+	rc = td_member_pour(to, a, archive, 0, max_bytes, e);
 	a->close(archive);
 	return rc;
 }
@@ -145,7 +145,7 @@ static int copy_to(int to, int from, const struct td_archived *m, struct tundish
 		else if ((size_t)n < want)
 			rc = td_err(e, TUNDISH_E_TRUNCATED, "the archive shrank while it was read");
 		else
-			rc = put(to, piece.data, want, e);
+			rc = td_spilled_put(to, piece.data, want, e);
 		done += want;
 	}
 	td_buf_free(&piece);

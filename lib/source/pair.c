@@ -12,7 +12,6 @@
 #include "media/raster.h"
 #include "member.h"
 
-#define HEADER_MOST ((uint64_t)16 << 20)
 
 struct pairing {
 	struct td_listing *l;
@@ -71,7 +70,7 @@ static uint64_t wanted_bytes(struct pairing *p, const struct td_item *item)
 	int fd = td_open_file(p->l->roots[item->root].folder, NULL, NULL);
 	if (fd < 0)
 		return 0;
-	if (td_member_read(&p->text, fd, m, HEADER_MOST, NULL) == 0)
+	if (td_member_read(&p->text, fd, m, TD_COMPANION_MAX, NULL) == 0)
 		bytes = td_raster_data_bytes(p->text.data, p->text.len);
 	close(fd);
 	return bytes;

@@ -16,7 +16,6 @@
 #include "group.h"
 #include "member.h"
 
-#define SIDECAR_MOST ((uint64_t)16 << 20)
 
 struct sidecars {
 	struct td_listing *l;
@@ -49,7 +48,7 @@ static int read_companion(struct td_buf *text, const struct td_listing *l, const
 	if (m->role != TD_ROLE_JSON)
 		return TUNDISH_E_NOT_FOUND;
 	int fd = td_open_file(l->roots[item->root].folder, NULL, e);
-	int rc = fd < 0 ? fd : td_member_read(text, fd, m, SIDECAR_MOST, e);
+	int rc = fd < 0 ? fd : td_member_read(text, fd, m, TD_COMPANION_MAX, e);
 	if (fd >= 0)
 		close(fd);
 	return rc;
@@ -60,7 +59,7 @@ static int read_json(json_t **ret, const struct td_buf *at, struct td_buf *text,
 {
 	json_error_t why;
 	const char *path = (const char *)at->data;
-	int rc = item->member ? read_companion(text, l, item, e) : td_read_file(text, path, SIDECAR_MOST, e);
+	int rc = item->member ? read_companion(text, l, item, e) : td_read_file(text, path, TD_COMPANION_MAX, e);
 	if (rc == TUNDISH_E_NOT_FOUND)
 		return td_err(e, rc, "no %s beside it", TD_ESC(td_path_base(path)));
 	if (rc < 0) {

@@ -40,6 +40,12 @@ int td_spilled_add_data(struct td_spilled *s, struct tundish_error *e)
 	return open_one(&s->data_fd, s->data_path, e);
 }
 
+int td_spilled_put(int fd, const void *data, size_t bytes, struct tundish_error *e)
+{
+	int rc = td_write_all(fd, data, bytes);
+	return rc < 0 ? td_err_errno(e, -rc, "a temporary file") : 0;
+}
+
 struct td_spilled *td_spilled_share(struct td_spilled *s)
 {
 	atomic_fetch_add(&s->users, 1);

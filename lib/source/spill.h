@@ -19,6 +19,8 @@ struct td_spilled {
 int td_spilled_new(struct td_spilled **ret, struct tundish_error *e);
 /* The same for the numbers. */
 int td_spilled_add_data(struct td_spilled *s, struct tundish_error *e);
+/* Appends to one of its files: fd or data_fd. */
+int td_spilled_put(int fd, const void *data, size_t bytes, struct tundish_error *e);
 struct td_spilled *td_spilled_share(struct td_spilled *s);
 void td_spilled_drop(struct td_spilled *s);
 /* It takes the place of the path, which is what messages then say. */
